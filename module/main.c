@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * kverbs: an in-kernel RDMA client.
+ *
+ * Moves data by RC RDMA Write for processes that hold /dev/kverbs, with the
+ * kernel's own verbs and rdma_cm. The floors of the house, ground first:
+ *
+ *	wire slice slots credit event context trace	know no device
+ *	device memory mr qp				know no connection
+ *	connection cm control				know no work
+ *	region transfer					know no file
+ *	chardev ioctl_*					the face
+ *
+ * No include points upward.
+ */
+#include <linux/module.h>
+
+#include "chardev.h"
+#include "connection.h"
+#include "device.h"
+#include "memory.h"
+#include "transfer.h"
+
+static int __init kverbs_init(void)
+{
+	int ret;
+
+	ret = kverbs_memory_init();
+	if (ret)
+		return ret;
+	ret = kverbs_connection_init();
+	if (ret)
+		goto err_memory;
+	ret = kverbs_transfer_init();
+	if (ret)
+		goto err_connection;
+	ret = kverbs_device_init();
+	if (ret)
+		goto err_transfer;
+	ret = kverbs_chardev_init();
+	if (ret)
+		goto err_device;
+	return 0;
+
+err_device:
+	kverbs_device_exit();
+err_transfer:
+	kverbs_transfer_exit();
+err_connection:
+	kverbs_connection_exit();
+err_memory:
+	kverbs_memory_exit();
+	return ret;
+}
+
+/* No file is open; the devices' removal waits for what is left of connections. */
+static void __exit kverbs_exit(void)
+{
+	kverbs_chardev_exit();
+	kverbs_device_exit();
+	kverbs_connection_exit();
+	kverbs_memory_exit();
+	kverbs_transfer_exit();
+}
+
+module_init(kverbs_init);
+module_exit(kverbs_exit);
+
+MODULE_DESCRIPTION("In-kernel RDMA client: RDMA Write through kernel verbs");
+MODULE_LICENSE("GPL");
+MODULE_VERSION("0.1.0");

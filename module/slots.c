@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Slots: one per work request on the send queue.
+ *
+ * The life of a slot: taken for a work request; told whether that is signaled;
+ * then either popped, oldest first, when it or a later signaled one completes
+ * or when the drained queue is walked, or taken back, newest first, when the
+ * device did not accept it.
+ *
+ * A queue full of unsignaled work requests would never complete anything again.
+ * So one in every half queue is signaled, even if nobody wants to know.
+ */
+#include <linux/errno.h>
+#include <linux/minmax.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include "slots.h"
+
+static u32 slots_after(const struct kverbs_slots *s, u32 index)
+{
+	return index + 1 == s->size ? 0 : index + 1;
+}
+
+static u32 slots_before(const struct kverbs_slots *s, u32 index)
+{
+	return (index ?: s->size) - 1;
+}
+
+/**
+ * kverbs_slots_init() - make a ring
+ * @s: the ring; kverbs_slots_fini() frees it
+ * @limit: most slots of each class at once, not all 0
+ * @signal_all: every work request is signaled
+ *
+ * Context: Process context; may sleep.
+ * Return: 0; -EINVAL for limits that make no ring; -ENOMEM.
+ */
+int kverbs_slots_init(struct kverbs_slots *s, const u32 limit[KVERBS_SLOT_CLASSES],
+		      bool signal_all)
+{
+	int class;
+
+	*s = (struct kverbs_slots) {};
+	for (class = 0; class < KVERBS_SLOT_CLASSES; class++) {
+		s->limit[class] = limit[class];
+		if (check_add_overflow(s->size, limit[class], &s->size))
+			return -EINVAL;
+	}
+	if (!s->size)
+		return -EINVAL;
+	s->interval = signal_all ? 1 : max_t(u32, 1, s->size / 2);
+	s->slot = kvcalloc(s->size, sizeof(*s->slot), GFP_KERNEL_ACCOUNT);
+	return s->slot ? 0 : -ENOMEM;
+}
+
+/**
+ * kverbs_slots_fini() - free the ring
+ * @s: a ring, or all zero
+ *
+ * Context: Process context; may sleep.
+ */
+void kverbs_slots_fini(struct kverbs_slots *s)
+{
+	kvfree(s->slot);
+	s->slot = NULL;
+}
+
+/**
+ * kverbs_slots_room() - how many slots can be taken now
+ * @s: the ring
+ * @class: for what
+ *
+ * Context: Any; the owner of the send queue serialises.
+ * Return: Free slots of the class.
+ */
+u32 kverbs_slots_room(const struct kverbs_slots *s, enum kverbs_slot_class class)
+{
+	return s->limit[class] - s->used[class];
+}
+
+/**
+ * kverbs_slots_take() - take the next slot
+ * @s: the ring, with room for the class
+ * @class: for what
+ * @owner: who is told when it is reclaimed
+ *
+ * Context: Any; the owner of the send queue serialises.
+ * Return: Its position in the ring, 0 to @size - 1.
+ */
+u32 kverbs_slots_take(struct kverbs_slots *s, enum kverbs_slot_class class,
+		      struct kverbs_slot_owner *owner)
+{
+	u32 index = s->head;
+
+	s->slot[index] = (struct kverbs_slot) { .owner = owner, .class = class };
+	s->head = slots_after(s, index);
+	s->used[class]++;
+	s->outstanding++;
+	return index;
+}
+
+/**
+ * kverbs_slots_signal() - decide whether a work request is signaled
+ * @s: the ring
+ * @index: the slot, asked once for each, in the order they were taken
+ * @force: signaled in any case
+ *
+ * Context: Any; the owner of the send queue serialises.
+ * Return: true when it must be posted with IB_SEND_SIGNALED.
+ */
+bool kverbs_slots_signal(struct kverbs_slots *s, u32 index, bool force)
+{
+	bool signaled = force || s->unsignaled + 1 >= s->interval;
+
+	s->slot[index].signaled = signaled;
+	s->unsignaled = signaled ? 0 : s->unsignaled + 1;
+	return signaled;
+}
+
+/* Count the newest slots up to, and without, the last signaled one. */
+static u32 slots_trailing(const struct kverbs_slots *s)
+{
+	u32 index = s->head;
+	u32 nr;
+
+	for (nr = 0; nr < s->outstanding; nr++) {
+		index = slots_before(s, index);
+		if (s->slot[index].signaled)
+			break;
+	}
+	return nr;
+}
+
+/**
+ * kverbs_slots_untake() - take the newest slots back
+ * @s: the ring
+ * @nr: how many, at most what is outstanding
+ *
+ * For work requests that were not posted after all. A signaled one among them
+ * would have reported for those before it, which now count as unsignaled again.
+ *
+ * Context: Any; the owner of the send queue serialises.
+ */
+void kverbs_slots_untake(struct kverbs_slots *s, u32 nr)
+{
+	while (nr--) {
+		s->head = slots_before(s, s->head);
+		s->used[s->slot[s->head].class]--;
+		s->outstanding--;
+	}
+	s->unsignaled = slots_trailing(s);
+}
+
+/**
+ * kverbs_slots_outstanding() - how many slots are taken
+ * @s: the ring
+ *
+ * Context: Any; the owner of the send queue serialises.
+ * Return: Slots of all classes taken and not yet popped or taken back.
+ */
+u32 kverbs_slots_outstanding(const struct kverbs_slots *s)
+{
+	return s->outstanding;
+}
+
+/**
+ * kverbs_slots_holds() - is this slot taken?
+ * @s: the ring
+ * @index: position in the ring, any number
+ *
+ * Context: Any; the owner of the send queue serialises.
+ * Return: true when it is outstanding.
+ */
+bool kverbs_slots_holds(const struct kverbs_slots *s, u32 index)
+{
+	u32 age;
+
+	if (index >= s->size)
+		return false;
+	age = index >= s->tail ? index - s->tail : index + (s->size - s->tail);
+	return age < s->outstanding;
+}
+
+/**
+ * kverbs_slots_oldest() - look at the oldest slot
+ * @s: the ring
+ *
+ * Context: Any; the owner of the send queue serialises.
+ * Return: What kverbs_slots_pop() would return.
+ */
+struct kverbs_slot *kverbs_slots_oldest(const struct kverbs_slots *s)
+{
+	return s->outstanding ? &s->slot[s->tail] : NULL;
+}
+
+/**
+ * kverbs_slots_pop() - reclaim the oldest slot
+ * @s: the ring
+ *
+ * Context: Any; the owner of the send queue serialises.
+ * Return: The slot, whose content stays until its position is taken again;
+ * NULL when none is outstanding.
+ */
+struct kverbs_slot *kverbs_slots_pop(struct kverbs_slots *s)
+{
+	struct kverbs_slot *slot = kverbs_slots_oldest(s);
+
+	if (!slot)
+		return NULL;
+	s->tail = slots_after(s, s->tail);
+	s->used[slot->class]--;
+	s->outstanding--;
+	return slot;
+}

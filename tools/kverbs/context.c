@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The way in: opening /dev/kverbs, with a reason for every way it can fail, and
+ * what there is to tell about a connection.
+ */
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "print.h"
+#include "tool.h"
+
+bool module_version(char *text, size_t size)
+{
+	*text = 0;
+	if (access("/sys/module/kverbs", F_OK))
+		return false;
+	sysfs_text(text, size, "/sys/module/kverbs/version");
+	return true;
+}
+
+#define OPENING		"opening " KVERBS_DEVICE_FILE
+#define ADVICE_ROOT	"run as root, or install the udev rule and join the group rdma"
+#define ADVICE_LOAD \
+	"load it: `modprobe kverbs`; not installed: " \
+	"`modprobe rdma_cm && insmod kverbs.ko` as root"
+#define ADVICE_NODE \
+	"look whether udev or devtmpfs is at work under /dev; the device's number is " \
+	"in /sys/class/misc/kverbs/dev"
+#define ADVICE_DEVICE \
+	"load the adapter's driver, or make a software device: " \
+	"`modprobe rdma_rxe; rdma link add rxe0 type rxe netdev INTERFACE`"
+
+/* Why /dev/kverbs cannot be opened. */
+static struct problem no_device_file(int code)
+{
+	char version[32];
+	bool loaded = module_version(version, sizeof(version));
+
+	if (code == EACCES || code == EPERM)
+		return problem_local(OUTCOME_MODULE, "open_device", OPENING, code, ADVICE_ROOT,
+				     "no permission for user %u", geteuid());
+	if (code == EMFILE || code == ENFILE || code == ENOMEM)
+		return problem_local(OUTCOME_LOCAL, "open_device", OPENING, code,
+				     "close other files, or raise `ulimit -n`", "%s",
+				     strerror(code));
+	if (!loaded)
+		return problem_local(OUTCOME_MODULE, "open_device", OPENING, code, ADVICE_LOAD,
+				     "the module kverbs is not loaded");
+	return problem_local(OUTCOME_MODULE, "open_device", OPENING, code, ADVICE_NODE,
+			     "the module kverbs is loaded, but its device file fails: %s",
+			     strerror(code));
+}
+
+int context_open(struct kverbs_query *query, bool need_device, struct problem *problem)
+{
+	struct kverbs_query own;
+	int fd, ret;
+
+	if (!query)
+		query = &own;
+	memset(query, 0, sizeof(*query));
+	fd = kverbs_open();
+	if (fd < 0) {
+		*problem = no_device_file(-fd);
+		return -1;
+	}
+	ret = kverbs_query(fd, query);
+	if (ret || query->abi != KVERBS_ABI) {
+		*problem = problem_local(OUTCOME_MODULE, "query", "asking the module", -ret,
+					 "install module and tool of the same version",
+					 "the tool speaks interface version %u, the module %u",
+					 KVERBS_ABI, ret ? 0 : query->abi);
+	} else if (need_device && !query->nr_devices) {
+		*problem = problem_local(OUTCOME_DEVICE, "query", "finding an RDMA device", ENODEV,
+					 ADVICE_DEVICE, "this host has no RDMA device");
+	} else {
+		return fd;
+	}
+	close(fd);
+	return -1;
+}
+
+bool device_is_software(int fd, const char *name)
+{
+	struct kverbs_device *devices;
+	struct kverbs_query query;
+	bool software = false;
+	__u32 i;
+
+	if (kverbs_query_devices(fd, &query, &devices) || !devices)
+		return false;
+	for (i = 0; i < query.nr_devices; i++)
+		if (!strcmp(devices[i].name, name))
+			software = devices[i].virt_dma;
+	free(devices);
+	return software;
+}
+
+static void gid_print(const char *key, const char *format, const __u8 gid[16])
+{
+	char text[INET6_ADDRSTRLEN];
+
+	out_str(key, format, inet_ntop(AF_INET6, gid, text, sizeof(text)));
+}
+
+static void caps_print(const char *key, const char *label, const struct kverbs_caps *caps)
+{
+	out_object(key);
+	out_text("  %-12s ", label);
+	out_num("send_wr", "%7lld", caps->send_wr);
+	out_num("recv_wr", " %7lld", caps->recv_wr);
+	out_num("send_sge", " %8lld", caps->send_sge);
+	out_num("send_cqe", " %8lld", caps->send_cqe);
+	out_num("recv_cqe", " %8lld\n", caps->recv_cqe);
+	out_close();
+}
+
+void conn_print(const struct kverbs_conn_query *query, bool software)
+{
+	char text[KVERBS_ADDR_TEXT];
+
+	out_object("connection");
+	out_text("connection\n");
+	out_str("device", "  device       %s", query->error.device);
+	out_num("port", " port %lld", query->port);
+	out_str("transport", ", %s", kverbs_transport_name(query->transport));
+	out_bool("software", software);
+	out_text("%s\n", software ? ", software device" : "");
+	out_str("local", "  addresses    %s", kverbs_addr_text(query->src, text));
+	out_str("peer", " -> %s\n", kverbs_addr_text(query->dst, text));
+	out_num("qpn", "  QPN          %lld", query->qpn);
+	if (query->peer_qpn)
+		out_num("peer_qpn", " -> %lld\n", query->peer_qpn);
+	else
+		out_str("peer_qpn", NULL, NULL), out_text(" -> not told by the provider\n");
+	gid_print("gid", "  GID          %s", query->src_gid);
+	gid_print("peer_gid", " -> %s\n", query->dst_gid);
+	out_num("mtu", query->mtu ? "  MTU          %lld bytes\n" : NULL, query->mtu);
+	out_str("poll", "  completions  by %s\n", kverbs_poll_name(query->poll));
+	out_num("depth_asked", "  depth        %lld asked", query->depth_asked);
+	out_num("depth", ", %lld granted\n", query->depth);
+	out_text("  queues       send WR recv WR send SGE send CQE recv CQE\n");
+	caps_print("queues_asked", "  asked", &query->asked);
+	caps_print("queues_actual", "  granted", &query->actual);
+	out_close();
+}
