@@ -205,9 +205,8 @@ static void qp_flush(struct fake_qp *qp)
 	queue_flush(qp, &qp->rq);
 }
 
-static void qp_unlock_and_tell(struct fake_qp *qp)
+static void qp_tell(struct fake_qp *qp)
 {
-	spin_unlock_bh(&qp->lock);
 	cq_tell(qp->sq.cq);
 	cq_tell(qp->rq.cq);
 }
@@ -234,7 +233,8 @@ u32 fake_complete(struct fake_qp *qp, u32 nr, enum ib_wc_status status)
 		if (!to_dev(qp->ib.device)->hold_flush)
 			qp_flush(qp);
 	}
-	qp_unlock_and_tell(qp);
+	spin_unlock_bh(&qp->lock);
+	qp_tell(qp);
 	return nr;
 }
 
@@ -246,7 +246,8 @@ void fake_flush(struct fake_qp *qp)
 {
 	spin_lock_bh(&qp->lock);
 	qp_flush(qp);
-	qp_unlock_and_tell(qp);
+	spin_unlock_bh(&qp->lock);
+	qp_tell(qp);
 }
 
 /* -errno if the queue does not take one more. */
@@ -299,7 +300,8 @@ static int fake_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 	if (ret && !dev->bad_wr_untouched)
 		*bad_wr = wr;
 	qp_flush_if_dead(qp);
-	qp_unlock_and_tell(qp);
+	spin_unlock_bh(&qp->lock);
+	qp_tell(qp);
 	return ret;
 }
 
@@ -318,7 +320,8 @@ static int fake_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 			*bad_wr = wr;
 	}
 	qp_flush_if_dead(qp);
-	qp_unlock_and_tell(qp);
+	spin_unlock_bh(&qp->lock);
+	qp_tell(qp);
 	return ret;
 }
 
@@ -351,7 +354,8 @@ static int fake_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	if (mask & IB_QP_STATE)
 		qp->state = attr->qp_state;
 	qp_flush_if_dead(qp);
-	qp_unlock_and_tell(qp);
+	spin_unlock_bh(&qp->lock);
+	qp_tell(qp);
 	return 0;
 }
 

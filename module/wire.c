@@ -11,6 +11,7 @@
  * does not fit the type) is malformed, and a later version that wants to say
  * more has new message types for it.
  */
+#include <asm/byteorder.h>
 #include <linux/align.h>
 #include <linux/build_bug.h>
 #include <linux/err.h>

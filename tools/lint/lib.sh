@@ -10,6 +10,7 @@ LINT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=../testing/vm/lib.sh
 . "$LINT/../testing/vm/lib.sh"
 TREE=${KVERBS_LINT_TREE:-$TOP}
+# shellcheck disable=SC2034 # for the checks that build
 BUILD=$TREE/build
 cd "$TREE" || exit
 
