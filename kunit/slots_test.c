@@ -84,9 +84,8 @@ static const char *compare(const struct model *m)
 			return "holds";
 	if (kverbs_slots_holds(&m->s, U32_MAX))
 		return "holds 2^32-1";
-	if (kverbs_slots_oldest(&m->s) !=
-	    (m->nr ? &m->s.slot[m->slot[0].index] : NULL))
-		return "oldest";
+	if (m->nr && m->s.tail != m->slot[0].index)
+		return "tail";
 	if (model_silent(m) >= m->s.interval)
 		return "interval";
 	return NULL;

@@ -41,11 +41,4 @@ static inline void kverbs_vm_flags_set(struct vm_area_struct *vma, unsigned long
 #endif
 }
 
-/* In TP_fast_assign(): __assign_str() knows its source by itself since 6.10. */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
-#define kverbs_assign_str(dst, src)	__assign_str(dst, src)
-#else
-#define kverbs_assign_str(dst, src)	__assign_str(dst)
-#endif
-
 #endif /* KVERBS_COMPAT_H */

@@ -298,6 +298,8 @@ int kverbs_connection_setup(struct kverbs_connection *conn)
 	if (ret)
 		return ret;
 	atomic_inc(&dev->connections);
+	strscpy(conn->info.error.device, dev_name(&dev->ib->dev),
+		sizeof(conn->info.error.device));
 	ret = kverbs_qp_alloc(&conn->qp, dev, conn->attr.depth, conn->attr.poll);
 	if (ret)
 		return ret;
@@ -482,8 +484,6 @@ void kverbs_connection_snapshot(struct kverbs_connection *conn)
 	conn->dst = id->route.addr.dst_addr;
 	info->port = id->port_num;
 	info->transport = kverbs_dev_transport(conn->qp.dev, id->port_num);
-	strscpy(info->error.device, dev_name(&conn->qp.dev->ib->dev),
-		sizeof(info->error.device));
 	rdma_read_gids(id, (union ib_gid *)info->src_gid, (union ib_gid *)info->dst_gid);
 	kverbs_connection_snapshot_qp(conn);
 }

@@ -182,18 +182,6 @@ bool kverbs_slots_holds(const struct kverbs_slots *s, u32 index)
 }
 
 /**
- * kverbs_slots_oldest() - look at the oldest slot
- * @s: the ring
- *
- * Context: Any; the owner of the send queue serialises.
- * Return: What kverbs_slots_pop() would return.
- */
-struct kverbs_slot *kverbs_slots_oldest(const struct kverbs_slots *s)
-{
-	return s->outstanding ? &s->slot[s->tail] : NULL;
-}
-
-/**
  * kverbs_slots_pop() - reclaim the oldest slot
  * @s: the ring
  *
@@ -203,9 +191,9 @@ struct kverbs_slot *kverbs_slots_oldest(const struct kverbs_slots *s)
  */
 struct kverbs_slot *kverbs_slots_pop(struct kverbs_slots *s)
 {
-	struct kverbs_slot *slot = kverbs_slots_oldest(s);
+	struct kverbs_slot *slot = &s->slot[s->tail];
 
-	if (!slot)
+	if (!s->outstanding)
 		return NULL;
 	s->tail = slots_after(s, s->tail);
 	s->used[slot->class]--;

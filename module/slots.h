@@ -83,7 +83,6 @@ bool kverbs_slots_signal(struct kverbs_slots *s, u32 index, bool force);
 void kverbs_slots_untake(struct kverbs_slots *s, u32 nr);
 u32 kverbs_slots_outstanding(const struct kverbs_slots *s);
 bool kverbs_slots_holds(const struct kverbs_slots *s, u32 index);
-struct kverbs_slot *kverbs_slots_oldest(const struct kverbs_slots *s);
 struct kverbs_slot *kverbs_slots_pop(struct kverbs_slots *s);
 
 #endif /* KVERBS_SLOTS_H */

@@ -130,7 +130,8 @@ static void kverbs_transfer_abort(struct kverbs_transfer *t)
 	if (!t->error.code) {
 		kverbs_connection_error(t->work->conn, &why);
 		t->error.step = why.step ?: KVERBS_STEP_PEER;
-		t->error.code = why.code ?: ECONNRESET;
+		t->error.code = why.code ?: t->error.step == KVERBS_STEP_LOCAL ? ECANCELED :
+										 ECONNRESET;
 		t->error.wc_status = why.wc_status;
 		t->error.vendor_err = why.vendor_err;
 	}

@@ -126,7 +126,8 @@ void problem_object(const struct problem *problem)
 	out_str("peer", NULL, *problem->peer ? problem->peer : NULL);
 	if (error->step) {
 		out_num("wc_status", NULL, error->wc_status);
-		out_str("wc_status_name", NULL, kverbs_wc_status_name(error->wc_status));
+		out_str("wc_status_name", NULL,
+			error->wc_status ? kverbs_wc_status_name(error->wc_status) : NULL);
 		out_num("vendor_err", NULL, error->vendor_err);
 		out_num("cm_event", NULL, error->cm_event);
 		out_str("cm_event_name", NULL,

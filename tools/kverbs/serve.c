@@ -431,7 +431,8 @@ const struct verb serve_verb = {
 	.args = "ADDR[:PORT]",
 	.summary = "Expose memory and receive files into it",
 	.text = "ADDR is a name, an IPv4 address, or an IPv6 address, in brackets before a\n"
-		"port; 0.0.0.0 or [::] means any. The default port is 7479, 0 means any free one.\n"
+		"port; 0.0.0.0 is any IPv4 address, [::] any IPv6 address. The default port is\n"
+		"7479, 0 means any free one.\n"
 		"Each writer gets a region of its own, of kernel memory. Without --output a file\n"
 		"is only hashed. Runs until SIGINT or SIGTERM.\n",
 	.choices = choices,

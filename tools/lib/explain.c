@@ -150,8 +150,8 @@ static const struct rule rules[] = {
 
 /* Refused, but neither by kverbs nor for want of a listener. */
 static const struct rule foreign = {
-	.cause = "the program that listens there refused, and it is not kverbs",
-	.advice = "check the port (7479 unless told otherwise)" };
+	.cause = "refused: what listens on this port does not serve this address, or is not kverbs",
+	.advice = "check address and port; who listens on [::] takes IPv6 alone" };
 static const struct rule refused = {
 	.cause = "the peer's connection manager refused",
 	.advice = "try again; " ADVICE_PEER };

@@ -352,7 +352,8 @@ struct kverbs_destroy {
  * struct kverbs_listen - KVERBS_CMD_LISTEN
  * @size: sizeof(struct kverbs_listen)
  * @flags: must be 0
- * @addr: struct sockaddr_in or sockaddr_in6; port 0 = any free port
+ * @addr: struct sockaddr_in or sockaddr_in6; port 0 = any free port. An IPv6
+ *	address, the unspecified one too, takes IPv6 only
  * @backlog: established connections not yet taken by ACCEPT; 0 = 16
  * @max_conns: connections alive at once; 0 = 1024
  * @half_open_ms: a peer that does not complete its hello in this time is
@@ -715,7 +716,8 @@ struct kverbs_submit {
  * @KVERBS_EVENT_NOTIFY: a peer's write with notify; taking it gives the peer
  *	its data credit back
  * @KVERBS_EVENT_REGION: the peer advertised a region
- * @KVERBS_EVENT_CONN: a connection changed its state
+ * @KVERBS_EVENT_CONN: a connection is dead: comes once, after the final events
+ *	of all its items
  * @KVERBS_EVENT_INCOMING: a listener has a connection for ACCEPT
  * @KVERBS_EVENT_LISTENER: a listener ended (its device went away)
  */
