@@ -251,35 +251,58 @@ static bool act(struct talk *t, u32 action)
 }
 
 /*
- * Until nothing can happen any more. Every run prefers other actions, so that
- * some let messages pile up, some let programs doze, some do both.
+ * What is likely to happen for a while, and half of it not at all. Most often
+ * both ends are in the same mood: that is when they get into each other's way.
+ */
+static u32 change_mood(struct talk *t, u32 weight[ACTIONS])
+{
+	bool alike = prandom_u32_state(&t->rnd) % 4;
+	u32 i, sum = 0;
+
+	for (i = 0; i < ACTIONS; i++) {
+		if (alike && i & 1)
+			weight[i] = weight[i - 1];
+		else
+			weight[i] = prandom_u32_state(&t->rnd) & 1 ?
+				    1 + prandom_u32_state(&t->rnd) % 100 : 0;
+		sum += weight[i];
+	}
+	return sum;
+}
+
+static u32 choose(struct talk *t, const u32 weight[ACTIONS], u32 sum)
+{
+	u32 i, dice = prandom_u32_state(&t->rnd) % sum;
+
+	for (i = 0; dice >= weight[i]; i++)
+		dice -= weight[i];
+	return i;
+}
+
+static bool act_somehow(struct talk *t)
+{
+	u32 i;
+
+	for (i = 0; i < ACTIONS; i++)
+		if (act(t, i))
+			return true;
+	return false;
+}
+
+/*
+ * Until nothing can happen any more. The mood changes every now and then, so
+ * that messages pile up, cross and are slow, programs doze and hurry.
  */
 static void run(struct talk *t)
 {
-	u32 weight[ACTIONS], sum = 0, i, dice, idle = 0;
+	u32 weight[ACTIONS], sum, rounds;
 
-	for (i = 0; i < ACTIONS; i++) {
-		weight[i] = 1 + prandom_u32_state(&t->rnd) % 100;
-		weight[i] *= weight[i];
-		sum += weight[i];
-	}
-	while (!t->wrong) {
-		dice = prandom_u32_state(&t->rnd) % sum;
-		for (i = 0; dice >= weight[i]; i++)
-			dice -= weight[i];
-		if (act(t, i)) {
-			idle = 0;
-			continue;
-		}
-		if (++idle < 20)
-			continue;
-		/* Is there really nothing? */
-		for (i = 0; i < ACTIONS && !act(t, i); i++)
-			;
-		if (i == ACTIONS)
-			return;
-		idle = 0;
-	}
+	do {
+		sum = change_mood(t, weight);
+		rounds = prandom_u32_state(&t->rnd) % 40;
+		while (rounds-- && sum && !t->wrong)
+			act(t, choose(t, weight, sum));
+	} while (!t->wrong && act_somehow(t));
 }
 
 static u32 between(struct talk *t, u32 low, u32 high)
@@ -295,13 +318,13 @@ static void meet(struct talk *t, u32 seed)
 	memset(t, 0, sizeof(*t));
 	prandom_seed_state(&t->rnd, seed);
 	for (class = 0; class < KVERBS_CREDITS; class++) {
-		pool[0] = class == CONTROL ? between(t, 4, 7) : between(t, 1, 6);
-		pool[1] = class == CONTROL ? between(t, 4, 7) : between(t, 1, 6);
+		pool[0] = class == CONTROL ? between(t, 4, 6) : between(t, 1, 4);
+		pool[1] = class == CONTROL ? between(t, 4, 6) : between(t, 1, 4);
 		count = seed & 1 ? U32_MAX - between(t, 0, 30) : 0;
 		start_at(&a->c[class], pool[0], pool[1], count);
 		start_at(&b->c[class], pool[1], pool[0], count);
-		a->want[class] = between(t, 0, 40);
-		b->want[class] = between(t, 0, 40);
+		a->want[class] = between(t, 0, 1) * 30 + between(t, 0, 6);
+		b->want[class] = between(t, 0, 1) * 30 + between(t, 0, 6);
 	}
 }
 
@@ -333,7 +356,7 @@ static void no_deadlock(struct kunit *test)
 	u32 seed;
 
 	KUNIT_ASSERT_NOT_NULL(test, t);
-	for (seed = 0; seed < 3000; seed++) {
+	for (seed = 0; seed < 10000; seed++) {
 		meet(t, seed);
 		run(t);
 		wrong = t->wrong ?: unfinished(t);

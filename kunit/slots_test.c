@@ -324,6 +324,25 @@ static void untake_signaled(struct kunit *test)
 	kverbs_slots_fini(&s);
 }
 
+/* What is taken back counts no more: the next signaled one is not early either. */
+static void untake_unsignaled(struct kunit *test)
+{
+	struct kverbs_slots s;
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, 0, kverbs_slots_init(&s, (const u32[]){ 8, 0, 0 }, false));
+	for (i = 0; i < 5; i++)
+		kverbs_slots_take(&s, 0, NULL);
+	for (i = 0; i < 5; i++)
+		KUNIT_EXPECT_EQ(test, kverbs_slots_signal(&s, i, i == 1), i == 1);
+	kverbs_slots_untake(&s, 2);
+	for (i = 3; i < 6; i++) {
+		KUNIT_EXPECT_EQ(test, kverbs_slots_take(&s, 0, NULL), i);
+		KUNIT_EXPECT_EQ(test, kverbs_slots_signal(&s, i, false), i == 5);
+	}
+	kverbs_slots_fini(&s);
+}
+
 /* The walk after a drain: everything left comes out, once, oldest first. */
 static void drain_walk(struct kunit *test)
 {
@@ -356,6 +375,7 @@ static struct kunit_case slots_cases[] = {
 	KUNIT_CASE(interval),
 	KUNIT_CASE(signal_all),
 	KUNIT_CASE(untake_signaled),
+	KUNIT_CASE(untake_unsignaled),
 	KUNIT_CASE(drain_walk),
 	KUNIT_CASE(against_model),
 	{}

@@ -651,7 +651,7 @@ static void most_keys(struct kunit *test)
 		.type = KVERBS_MSG_REGION,
 		.region = {
 			.region = 1, .rights = 1, .length = 1000, .span = 1,
-			.keys = 1000, .first = 1000 - 110, .count = 110,
+			.keys = 1000, .first = 500, .count = 110,
 		},
 	};
 	u8 buf[KVERBS_WIRE_SLOT + 4] = {};
@@ -689,6 +689,12 @@ static void huge_region(struct kunit *test)
 
 	len = kverbs_wire_put(&msg, buf);
 	KUNIT_EXPECT_EQ(test, 0, kverbs_wire_get(&got, at_end(buf, len), len, 0));
+	msg.region.first = U32_MAX - 1;
+	msg.region.count = 2;
+	len = kverbs_wire_put(&msg, buf);
+	KUNIT_EXPECT_EQ(test, -EPROTO, kverbs_wire_get(&got, at_end(buf, len), len, 0));
+	msg.region.first = 0;
+	msg.region.count = 1;
 	msg.region.length = 1ull << 32;
 	msg.region.keys = 0;
 	len = kverbs_wire_put(&msg, buf);

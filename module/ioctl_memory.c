@@ -24,6 +24,8 @@ static int kverbs_buffer_publish(struct kverbs_call *call, struct kverbs_buffer 
 		kverbs_context_show(call->ctx, &buf->obj);
 out:
 	kverbs_object_put(&buf->obj);
+	if (ret)
+		kverbs_memory_flush();
 	return ret;
 }
 
@@ -111,5 +113,7 @@ int kverbs_ioctl_destroy(struct kverbs_call *call)
 		}
 	}
 	kverbs_object_put(obj);
+	/* The budget is back when this returns, unless the memory is in use. */
+	kverbs_memory_flush();
 	return mine ? 0 : -ENOENT;
 }

@@ -337,6 +337,23 @@ static __u8 *folded(__u64 length, __u64 period, __u8 **first)
 	return mem;
 }
 
+/* A final event that may take long, as long as there is progress. */
+static void patient_final(struct link *l)
+{
+	struct kverbs_event event;
+	__u64 before, now = 0;
+	int ret;
+
+	do {
+		before = now;
+		ret = kverbs_wait(l->a, &event, 1, patience_ms(), 0);
+		now = conn_query(l->a, l->ca).counters.wrs;
+	} while (ret == -ETIMEDOUT && now > before);
+	CHECK_OK(ret);
+	event_keep(l->a, &event);
+	NEXT_FINAL(l->a);
+}
+
 /*
  * A write far larger than the queue. Source and target repeat with different
  * periods, so a piece that goes astray by any but their common multiple shows
@@ -344,7 +361,7 @@ static __u8 *folded(__u64 length, __u64 period, __u8 **first)
  */
 static void huge(__u32 depth)
 {
-	const __u64 length = amount(GIB, 256 * MIB, 32 * MIB), from = 2 * MIB, to = 3 * MIB;
+	const __u64 length = amount(128 * MIB, GIB, 16 * MIB), from = 2 * MIB, to = 3 * MIB;
 	struct kverbs_conn_attr attr = { .depth = depth };
 	struct link l = link_with(&attr);
 	struct kverbs_conn_query query = conn_query(l.a, l.ca);
@@ -362,12 +379,7 @@ static void huge(__u32 depth)
 	expose(&l, l.ca, l.cb, dst, 0, length, &own, &region);
 	it = item(src, 0, region, 0, length, KVERBS_DELIVERED);
 	SUBMIT(&l, &it);
-	while (no_event(l.a, KVERBS_EVENT_FINAL, 0)) {
-		sleep(1);
-		query = conn_query(l.a, l.ca);
-		note("%u: %llu wrs", depth, query.counters.wrs);
-	}
-	NEXT_FINAL(l.a);
+	patient_final(&l);
 	for (i = 0; i < to; i++) {
 		/* The last place of the target that shows here. */
 		last = i + (length - 1 - i) / to * to;
