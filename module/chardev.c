@@ -94,6 +94,8 @@ static long kverbs_dispatch(struct kverbs_context *ctx, const struct kverbs_ioct
 		return -EFAULT;
 	if (call.user_size < row->min_size)
 		return -EINVAL;
+	if (call.user_size > PAGE_SIZE)
+		return -E2BIG;
 	ret = copy_struct_from_user(&call.cmd, row->size, user, call.user_size);
 	if (ret)
 		return ret;
@@ -141,11 +143,14 @@ static void kverbs_end_connection(struct kverbs_object *obj)
 /* End them all first, so that their teardowns run side by side. */
 static void kverbs_close_connections(struct kverbs_context *ctx)
 {
+	unsigned long until = jiffies + msecs_to_jiffies(2 * KVERBS_CLOSE_MS);
 	struct kverbs_object *obj;
+	long left;
 
 	kverbs_context_for_each(ctx, KVERBS_CONNECTION, kverbs_end_connection);
 	while ((obj = kverbs_context_first(ctx, KVERBS_CONNECTION))) {
-		kverbs_connection_wait_dead(kverbs_to_connection(obj), 2 * KVERBS_CLOSE_MS);
+		left = max_t(long, until - jiffies, 0);
+		kverbs_connection_wait_dead(kverbs_to_connection(obj), jiffies_to_msecs(left));
 		kverbs_context_unpublish(ctx, obj);
 		kverbs_object_put(obj);
 	}

@@ -47,22 +47,44 @@ static void kverbs_cm_addr_resolved(struct kverbs_connection *conn)
 		kverbs_connection_end(conn, KVERBS_STEP_RESOLVE_ROUTE, -ret);
 }
 
-static void kverbs_cm_route_resolved(struct kverbs_connection *conn)
+static void kverbs_cm_ask(struct kverbs_connection *conn,
+			  int (*connect)(struct rdma_cm_id *id, struct rdma_conn_param *param))
 {
 	u8 data[KVERBS_WIRE_HELLO];
 	struct rdma_conn_param param;
 	struct kverbs_hello hello;
 	int ret;
 
-	if (!kverbs_connection_advance(conn, KVERBS_CONN_ROUTE, KVERBS_CONN_HANDSHAKE))
-		return;
 	kverbs_control_hello(&hello);
 	kverbs_wire_put_hello(&hello, data);
 	kverbs_cm_param(&param, data, sizeof(data));
 	rdma_set_ack_timeout(conn->cm_id, KVERBS_CM_ACK_TIMEOUT);
-	ret = rdma_connect_locked(conn->cm_id, &param);
+	ret = connect(conn->cm_id, &param);
 	if (ret)
 		kverbs_connection_end(conn, KVERBS_STEP_CONNECT, -ret);
+}
+
+static void kverbs_cm_connect_work(struct work_struct *work)
+{
+	struct kverbs_connection *conn = container_of(work, struct kverbs_connection, connect);
+
+	kverbs_cm_ask(conn, rdma_connect);
+	kverbs_connection_unhold(conn);
+}
+
+/*
+ * siw connects its TCP socket in rdma_connect() and waits (siw_cm.c,
+ * siw_connect()); rdma_cm has one ordered workqueue for the handlers of the whole
+ * host. So on iWARP ask from work of our own.
+ */
+static void kverbs_cm_route_resolved(struct kverbs_connection *conn)
+{
+	if (!kverbs_connection_advance(conn, KVERBS_CONN_ROUTE, KVERBS_CONN_HANDSHAKE))
+		return;
+	if (!conn->qp.dev->iwarp)
+		kverbs_cm_ask(conn, rdma_connect_locked);
+	else if (!kverbs_connection_hold(conn, KVERBS_CONN_HANDSHAKE))
+		kverbs_connection_queue(&conn->connect);
 }
 
 /* At the target, READY says it: see kverbs_cm_ready(). */
@@ -101,17 +123,17 @@ static enum kverbs_step kverbs_cm_event_step(struct kverbs_connection *conn,
 	}
 }
 
-static u32 kverbs_cm_event_code(const struct rdma_cm_event *event)
+static int kverbs_cm_event_code(const struct rdma_cm_event *event)
 {
 	switch (event->event) {
 	case RDMA_CM_EVENT_REJECTED:
-		return ECONNREFUSED;
+		return -ECONNREFUSED;
 	case RDMA_CM_EVENT_DISCONNECTED:
-		return ECONNRESET;
+		return -ECONNRESET;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		return ENODEV;
+		return -ENODEV;
 	default:
-		return event->status < 0 ? -event->status : EHOSTUNREACH;
+		return event->status < 0 ? event->status : -EHOSTUNREACH;
 	}
 }
 
@@ -120,7 +142,7 @@ static void kverbs_cm_lost(struct kverbs_connection *conn, struct rdma_cm_event 
 {
 	struct kverbs_error why = {
 		.step = kverbs_cm_event_step(conn, event->event),
-		.code = kverbs_cm_event_code(event),
+		.code = -kverbs_cm_event_code(event),
 		.cm_event = event->event,
 		.cm_status = event->status,
 	};
@@ -187,6 +209,7 @@ void kverbs_cm_connect(struct kverbs_connection *conn, struct sockaddr_storage *
 	int ret;
 
 	conn->initiator = true;
+	INIT_WORK(&conn->connect, kverbs_cm_connect_work);
 	conn->dst = *dst;
 	id = rdma_create_id(conn->ctx->net, kverbs_cm_handler, conn, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id)) {
@@ -253,6 +276,10 @@ static int kverbs_cm_ready(struct kverbs_connection *conn)
 	struct kverbs_listener *l = kverbs_to_listener(conn->listener);
 	bool queued;
 
+	if (kverbs_connection_hold(conn, KVERBS_CONN_HANDSHAKE))
+		return -EPROTO;
+	kverbs_connection_snapshot(conn);
+	kverbs_connection_unhold(conn);
 	mutex_lock(&l->lock);
 	queued = !l->closed &&
 		 kverbs_connection_advance(conn, KVERBS_CONN_HANDSHAKE, KVERBS_CONN_UP);
@@ -333,10 +360,7 @@ static int kverbs_cm_answer(struct kverbs_connection *conn, struct kverbs_listen
 	kverbs_wire_put_hello(&hello, data);
 	kverbs_cm_param(&param, data, sizeof(data));
 	rdma_set_ack_timeout(conn->cm_id, KVERBS_CM_ACK_TIMEOUT);
-	ret = rdma_accept(conn->cm_id, &param);
-	if (!ret)
-		kverbs_connection_snapshot(conn);
-	return ret;
+	return rdma_accept(conn->cm_id, &param);
 }
 
 /* From here on the id is the connection's, to be destroyed by its teardown. */
@@ -424,6 +448,8 @@ static void kverbs_listener_close_work(struct work_struct *work)
 {
 	struct kverbs_listener *l = container_of(work, struct kverbs_listener, close);
 
+	mutex_lock(&l->starting);
+	mutex_unlock(&l->starting);
 	kverbs_listener_close(l, ENODEV);
 	kverbs_listener_push(l, &l->ended);
 	kverbs_object_put(&l->obj);
@@ -466,6 +492,7 @@ struct kverbs_listener *kverbs_listener_create(struct kverbs_context *ctx,
 	l->ctx = ctx;
 	l->attr = *attr;
 	l->ops = ops;
+	mutex_init(&l->starting);
 	mutex_init(&l->lock);
 	INIT_LIST_HEAD(&l->queue);
 	INIT_LIST_HEAD(&l->exposures);
@@ -504,17 +531,19 @@ int kverbs_listener_start(struct kverbs_listener *l, struct sockaddr_storage *ad
 	id = rdma_create_id(l->ctx->net, kverbs_listener_handler, l, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
+	mutex_lock(&l->starting);
 	l->cm_id = id;
 	ret = kverbs_listener_bind(l, addr);
+	*addr = id->route.addr.src_addr;
+	mutex_unlock(&l->starting);
 	if (ret) {
 		why->step = KVERBS_STEP_BIND;
 		why->code = -ret;
-		return ret;
 	}
-	*addr = id->route.addr.src_addr;
-	return 0;
+	return ret;
 }
 
+/* A connection, or why there will be none, or -EAGAIN. */
 static struct kverbs_connection *kverbs_listener_take(struct kverbs_listener *l)
 {
 	struct kverbs_connection *conn;
@@ -525,6 +554,8 @@ static struct kverbs_connection *kverbs_listener_take(struct kverbs_listener *l)
 		list_del_init(&conn->link);
 		l->queued--;
 		conn->taken = true;
+	} else {
+		conn = ERR_PTR(l->closed ? -(long)l->status : -EAGAIN);
 	}
 	mutex_unlock(&l->lock);
 	return conn;
@@ -553,12 +584,8 @@ struct kverbs_connection *kverbs_listener_accept(struct kverbs_listener *l, bool
 
 	for (;;) {
 		conn = kverbs_listener_take(l);
-		if (conn)
+		if (conn != ERR_PTR(-EAGAIN) || nonblock)
 			return conn;
-		if (READ_ONCE(l->closed))
-			return ERR_PTR(-(long)l->status);
-		if (nonblock)
-			return ERR_PTR(-EAGAIN);
 		left = wait_event_interruptible_timeout(l->wait, kverbs_listener_ready(l), left);
 		if (left <= 0)
 			return ERR_PTR(left ? -EINTR : -ETIMEDOUT);

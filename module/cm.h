@@ -42,13 +42,16 @@ struct kverbs_exposure {
  * @max_conns: connections that may be alive
  * @half_open_ms: how long a hello may take
  * @cm_id: NULL once closed; taken by xchg()
- * @lock: guards the fields below up to @exposures
+ * @starting: held while it starts, so that a close from the device's removal
+ *	waits for it. Outermost
+ * @lock: guards the fields below up to @nr_exposures
  * @queue: established connections, each with a reference
  * @queued: how many
  * @alive: connections whose teardown is not over
  * @closed: takes no more; @status tells why
  * @status: positive errno
  * @exposures: struct kverbs_exposure, only added to
+ * @nr_exposures: how many
  * @wait: woken when the queue grows or it closes
  * @incoming: the event that there is something to accept
  * @ended: the event that it was closed by the device's removal
@@ -63,13 +66,15 @@ struct kverbs_listener {
 	u32 max_conns;
 	u32 half_open_ms;
 	struct rdma_cm_id *cm_id;
-	struct mutex lock;
+	struct mutex starting;		/* see above */
+	struct mutex lock;		/* see above */
 	struct list_head queue;
 	u32 queued;
 	u32 alive;
 	bool closed;
 	u32 status;
 	struct list_head exposures;
+	u32 nr_exposures;
 	wait_queue_head_t wait;
 	struct kverbs_event_node incoming;
 	struct kverbs_event_node ended;

@@ -130,8 +130,9 @@ static void kverbs_connection_half_open(struct work_struct *work)
 	struct kverbs_connection *conn = container_of(to_delayed_work(work),
 						      struct kverbs_connection, half_open);
 
-	if (READ_ONCE(conn->state) == KVERBS_CONN_HANDSHAKE)
-		kverbs_connection_end(conn, KVERBS_STEP_CONNECT, ETIMEDOUT);
+	struct kverbs_error why = { .step = KVERBS_STEP_CONNECT, .code = ETIMEDOUT };
+
+	kverbs_connection_fail_early(conn, &why);
 }
 
 static void kverbs_connection_release(struct kverbs_object *obj)
@@ -198,19 +199,48 @@ static bool kverbs_connection_dismantle(struct kverbs_connection *conn)
 	return given_back;
 }
 
+static void kverbs_connection_push(struct kverbs_connection *conn)
+{
+	kverbs_connection_get(conn);
+	if (!kverbs_event_push(&conn->ctx->events, &conn->node))
+		kverbs_connection_put(conn);
+}
+
+/**
+ * kverbs_connection_tell() - the program knows a connection now
+ * @conn: returned by CONNECT or ACCEPT
+ *
+ * Before, none of its events comes: a program never hears of an id it was not
+ * given, and a peer that comes and goes leaves nothing in the queue.
+ *
+ * Context: Process context, may sleep.
+ */
+void kverbs_connection_tell(struct kverbs_connection *conn)
+{
+	bool dead;
+
+	spin_lock_irq(&conn->lock);
+	conn->told = true;
+	dead = conn->state == KVERBS_CONN_DEAD;
+	spin_unlock_irq(&conn->lock);
+	conn->ops->told(conn);
+	if (dead)
+		kverbs_connection_push(conn);
+}
+
 static void kverbs_connection_set_dead(struct kverbs_connection *conn)
 {
 	unsigned long flags;
+	bool told;
 
 	spin_lock_irqsave(&conn->lock, flags);
 	trace_kverbs_state(conn->obj.id, conn->state, KVERBS_CONN_DEAD, conn->error.step,
 			   conn->error.code);
 	conn->state = KVERBS_CONN_DEAD;
+	told = conn->told;
 	spin_unlock_irqrestore(&conn->lock, flags);
-
-	kverbs_connection_get(conn);
-	if (!kverbs_event_push(&conn->ctx->events, &conn->node))
-		kverbs_connection_put(conn);
+	if (told)
+		kverbs_connection_push(conn);
 	wake_up_all(&conn->wait);
 }
 
@@ -226,6 +256,8 @@ static void kverbs_connection_teardown(struct work_struct *work)
 	cancel_delayed_work_sync(&conn->half_open);
 	if (given_back)
 		kverbs_connection_free_queues(conn);
+	else
+		kverbs_connection_get(conn);	/* for ever: the provider refers to it */
 	if (conn->gone)
 		conn->gone(conn);
 	kverbs_connection_set_dead(conn);
@@ -239,7 +271,8 @@ static void kverbs_connection_teardown(struct work_struct *work)
  * @ops: the floor above
  *
  * It is held until kverbs_connection_unhold(), since whoever makes it uses its
- * id and its queue pair without a lock. The only way to end it is kverbs_connection_fail() and putting the reference.
+ * id and its queue pair without a lock. The only way to end it is
+ * kverbs_connection_fail() and putting the reference.
  *
  * Context: Process context, may sleep.
  * Return: a connection in state NEW with a reference, or ERR_PTR().
@@ -275,6 +308,43 @@ struct kverbs_connection *kverbs_connection_create(struct kverbs_context *ctx,
 	return conn;
 }
 
+static int kverbs_connection_create_qp(struct kverbs_connection *conn, struct kverbs_dev *dev,
+				       u32 depth)
+{
+	struct ib_qp_init_attr attr;
+	int ret;
+
+	ret = kverbs_qp_alloc(&conn->qp, dev, depth, conn->attr.poll);
+	if (ret)
+		return ret;
+	kverbs_qp_attr(&conn->qp, &attr);
+	ret = rdma_create_qp(conn->cm_id, conn->qp.pd, &attr);
+	if (!ret)
+		kverbs_qp_attach(&conn->qp, conn->cm_id->qp, &attr.cap);
+	return ret;
+}
+
+/*
+ * A device's limit of work requests holds for small ones only: with many gather
+ * elements it may refuse what it advertises. Then ask for less.
+ */
+static int kverbs_connection_make_qp(struct kverbs_connection *conn, struct kverbs_dev *dev)
+{
+	u32 depth = conn->attr.depth ?: KVERBS_DEPTH;
+	int ret;
+
+	for (;;) {
+		ret = kverbs_connection_create_qp(conn, dev, depth);
+		if ((ret != -EINVAL && ret != -ENOMEM) || depth == 1)
+			break;
+		kverbs_qp_destroy(&conn->qp);
+		kverbs_qp_free(&conn->qp);
+		depth /= 2;
+	}
+	conn->info.depth_asked = conn->attr.depth ?: KVERBS_DEPTH;
+	return ret;
+}
+
 /**
  * kverbs_connection_setup() - make queue pair and control channel
  * @conn: its @cm_id has a device; the caller is the id's handler, so that the
@@ -288,7 +358,6 @@ struct kverbs_connection *kverbs_connection_create(struct kverbs_context *ctx,
 int kverbs_connection_setup(struct kverbs_connection *conn)
 {
 	struct kverbs_dev *dev = kverbs_dev_get(conn->cm_id->device);
-	struct ib_qp_init_attr attr;
 	int ret;
 
 	if (!dev)
@@ -298,20 +367,10 @@ int kverbs_connection_setup(struct kverbs_connection *conn)
 	if (ret)
 		return ret;
 	atomic_inc(&dev->connections);
-	strscpy(conn->info.error.device, dev_name(&dev->ib->dev),
-		sizeof(conn->info.error.device));
-	ret = kverbs_qp_alloc(&conn->qp, dev, conn->attr.depth, conn->attr.poll);
-	if (ret)
-		return ret;
-	ret = kverbs_control_alloc(conn);
-	if (ret)
-		return ret;
-	kverbs_qp_attr(&conn->qp, &attr);
-	ret = rdma_create_qp(conn->cm_id, conn->qp.pd, &attr);
-	if (ret)
-		return ret;
-	kverbs_qp_attach(&conn->qp, conn->cm_id->qp, &attr.cap);
-	return kverbs_control_post_recvs(conn);
+	strscpy(conn->info.error.device, dev->ib->name, sizeof(conn->info.error.device));
+	ret = kverbs_connection_make_qp(conn, dev);
+	ret = ret ?: kverbs_control_alloc(conn);
+	return ret ?: kverbs_control_post_recvs(conn);
 }
 
 /**
@@ -345,8 +404,7 @@ bool kverbs_connection_advance(struct kverbs_connection *conn,
 	ok = conn->state == from;
 	if (ok) {
 		WRITE_ONCE(conn->state, to);
-		if (to == KVERBS_CONN_UP)
-			conn->was_up = true;
+		conn->was_up |= to == KVERBS_CONN_UP;
 	}
 	spin_unlock_irqrestore(&conn->lock, flags);
 	if (!ok)
@@ -356,37 +414,99 @@ bool kverbs_connection_advance(struct kverbs_connection *conn,
 	return true;
 }
 
-/**
- * kverbs_connection_fail() - end a connection; the first cause is kept
- * @conn: the connection
- * @why: the cause; its @device is filled in here
- *
- * Context: Any.
- */
-void kverbs_connection_fail(struct kverbs_connection *conn, const struct kverbs_error *why)
+/* After our goodbye the peer closes, or its adapter does: that is no error. */
+static bool kverbs_connection_expected(struct kverbs_connection *conn, u32 step)
 {
+	return conn->leaving && (step == KVERBS_STEP_PEER || step == KVERBS_STEP_POST ||
+				 step == KVERBS_STEP_RECV);
+}
+
+static void kverbs_connection_fail_before(struct kverbs_connection *conn,
+					  enum kverbs_conn_state limit,
+					  const struct kverbs_error *why)
+{
+	const struct kverbs_error ours = { .step = KVERBS_STEP_LOCAL };
 	enum kverbs_conn_state from;
 	unsigned long flags;
 
 	spin_lock_irqsave(&conn->lock, flags);
 	from = conn->state;
-	if (from < KVERBS_CONN_CLOSING) {
-		conn->error = *why;
+	if (from < limit) {
+		conn->error = kverbs_connection_expected(conn, why->step) ? ours : *why;
 		WRITE_ONCE(conn->state, KVERBS_CONN_CLOSING);
 		kverbs_connection_get(conn);
 		if (!conn->holds)
 			queue_work(kverbs_teardown_wq, &conn->teardown);
 	}
 	spin_unlock_irqrestore(&conn->lock, flags);
-	if (from >= KVERBS_CONN_CLOSING)
+	if (from >= limit)
 		return;
 	trace_kverbs_state(conn->obj.id, from, KVERBS_CONN_CLOSING, why->step, why->code);
 	wake_up_all(&conn->wait);
 }
 
 /**
- * kverbs_connection_hold() - keep a connection that is up from its teardown
+ * kverbs_connection_fail() - end a connection; the first cause is kept
  * @conn: the connection
+ * @why: the cause; its @device is filled in elsewhere
+ *
+ * Context: Any.
+ */
+void kverbs_connection_fail(struct kverbs_connection *conn, const struct kverbs_error *why)
+{
+	kverbs_connection_fail_before(conn, KVERBS_CONN_CLOSING, why);
+}
+
+/**
+ * kverbs_connection_fail_early() - end a connection unless it is up
+ * @conn: the connection
+ * @why: the cause
+ *
+ * Context: Any.
+ */
+void kverbs_connection_fail_early(struct kverbs_connection *conn, const struct kverbs_error *why)
+{
+	kverbs_connection_fail_before(conn, KVERBS_CONN_UP, why);
+}
+
+/**
+ * kverbs_connection_leave() - this end is about to say goodbye
+ * @conn: the connection
+ *
+ * Context: Process context.
+ */
+void kverbs_connection_leave(struct kverbs_connection *conn)
+{
+	spin_lock_irq(&conn->lock);
+	conn->leaving = true;
+	spin_unlock_irq(&conn->lock);
+}
+
+/**
+ * kverbs_connection_goodbye() - the peer has said goodbye
+ * @conn: the connection
+ * @code: its errno, 0 for an orderly end
+ *
+ * The word travels on the receive queue and may come after what followed it: the
+ * end of the connection itself. Then it is still the better cause.
+ *
+ * Context: Process context.
+ */
+void kverbs_connection_goodbye(struct kverbs_connection *conn, u32 code)
+{
+	struct kverbs_error why = { .step = KVERBS_STEP_PEER, .code = code };
+
+	kverbs_connection_fail(conn, &why);
+	spin_lock_irq(&conn->lock);
+	if (conn->state == KVERBS_CONN_CLOSING && conn->error.step == KVERBS_STEP_PEER)
+		conn->error = why;
+	spin_unlock_irq(&conn->lock);
+}
+
+/**
+ * kverbs_connection_hold() - keep a connection from its teardown
+ * @conn: the connection
+ * @state: the state it has to be in
  *
  * Between hold and unhold its device, domain and queues stay. It may fail
  * meanwhile; its teardown then waits for kverbs_connection_unhold(), so nothing
@@ -395,15 +515,15 @@ void kverbs_connection_fail(struct kverbs_connection *conn, const struct kverbs_
  * Context: Process context.
  * Return: 0 or -ENOTCONN.
  */
-int kverbs_connection_hold(struct kverbs_connection *conn)
+int kverbs_connection_hold(struct kverbs_connection *conn, enum kverbs_conn_state state)
 {
-	bool up;
+	bool ok;
 
 	spin_lock_irq(&conn->lock);
-	up = conn->state == KVERBS_CONN_UP;
-	conn->holds += up;
+	ok = conn->state == state;
+	conn->holds += ok;
 	spin_unlock_irq(&conn->lock);
-	return up ? 0 : -ENOTCONN;
+	return ok ? 0 : -ENOTCONN;
 }
 
 /**
@@ -433,6 +553,25 @@ void kverbs_connection_end(struct kverbs_connection *conn, enum kverbs_step step
 	struct kverbs_error why = { .step = step, .code = code };
 
 	kverbs_connection_fail(conn, &why);
+}
+
+/**
+ * kverbs_connection_post_failed() - the device refused work
+ * @conn: the connection
+ * @step: KVERBS_STEP_POST or KVERBS_STEP_RECV
+ * @ret: what the provider said
+ *
+ * A provider that says -ENOTCONN has learnt of the peer's close before the
+ * connection manager told us (siw).
+ *
+ * Context: Any.
+ */
+void kverbs_connection_post_failed(struct kverbs_connection *conn, enum kverbs_step step, int ret)
+{
+	if (ret == -ENOTCONN)
+		kverbs_connection_end(conn, KVERBS_STEP_PEER, ECONNRESET);
+	else
+		kverbs_connection_end(conn, step, -ret);
 }
 
 /**
@@ -466,7 +605,8 @@ static void kverbs_connection_snapshot_qp(struct kverbs_connection *conn)
 	info->peer_qpn = attr.dest_qp_num;
 	info->send_psn = attr.sq_psn;
 	info->recv_psn = attr.rq_psn;
-	info->mtu = ib_mtu_enum_to_int(attr.path_mtu);
+	if (attr.path_mtu)
+		info->mtu = ib_mtu_enum_to_int(attr.path_mtu);
 }
 
 /**
@@ -518,7 +658,6 @@ void kverbs_connection_query(struct kverbs_connection *conn, struct kverbs_conn_
 	query->conn_id = conn->obj.id;
 	query->initiator = conn->initiator;
 	query->poll = conn->attr.poll;
-	query->depth_asked = conn->qp.depth_asked;
 	query->depth = conn->qp.depth;
 	query->asked = conn->qp.asked;
 	query->actual = conn->qp.actual;

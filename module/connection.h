@@ -55,6 +55,8 @@ struct kverbs_connection;
  * struct kverbs_connection_ops - what the floor above does for a connection
  * @attach: make its part (conn->work); before there is a queue pair. Process
  *	context
+ * @told: the program knows the connection now: its events may come. Process
+ *	context
  * @pump: slots or credits came free, or something is to be sent. Softirq or
  *	process context, no lock held
  * @message: a control message of its own. Receive completion, process context.
@@ -67,6 +69,7 @@ struct kverbs_connection;
  */
 struct kverbs_connection_ops {
 	int (*attach)(struct kverbs_connection *conn);
+	void (*told)(struct kverbs_connection *conn);
 	void (*pump)(struct kverbs_connection *conn);
 	int (*message)(struct kverbs_connection *conn, const struct kverbs_msg *msg,
 		       struct kverbs_recv *recv);
@@ -86,10 +89,12 @@ struct kverbs_connection_ops {
  * @work: the floor above's part
  * @attr: what was asked for
  * @initiator: we connected; otherwise we accepted
- * @lock: guards @state, @was_up, @holds and @error; taken with interrupts off since
+ * @lock: guards @state to @error; taken with interrupts off since
  *	asynchronous events come in any context. Nothing nests inside
  * @state: enum kverbs_conn_state
  * @was_up: it has been UP
+ * @told: the program knows it, so it gets the event of its end
+ * @leaving: this end has said goodbye: what the peer does now is no error
  * @holds: a teardown waits until there are none
  * @error: the first cause, valid from CLOSING on
  * @wait: woken by every change of state
@@ -98,6 +103,7 @@ struct kverbs_connection_ops {
  * @cm_id: the connection manager's; made once, destroyed by the teardown.
  *	NULL when there is none (yet)
  * @user: its place in the device's list
+ * @connect: asks the peer, where the connection manager's handler must not wait
  * @peer_minor: protocol version of the peer
  * @control: the control channel
  * @qp: the queue pair
@@ -120,9 +126,11 @@ struct kverbs_connection {
 	void *work;
 	struct kverbs_conn_attr attr;
 	bool initiator;
-	spinlock_t lock;
+	spinlock_t lock;		/* see above */
 	enum kverbs_conn_state state;
 	bool was_up;
+	bool told;
+	bool leaving;
 	u32 holds;
 	struct kverbs_error error;
 	wait_queue_head_t wait;
@@ -130,6 +138,7 @@ struct kverbs_connection {
 	struct delayed_work half_open;
 	struct rdma_cm_id *cm_id;
 	struct kverbs_dev_user user;
+	struct work_struct connect;
 	u8 peer_minor;
 	struct kverbs_control control;
 	struct kverbs_qp qp;
@@ -156,8 +165,13 @@ void kverbs_connection_expect(struct kverbs_connection *conn, u32 timeout_ms);
 bool kverbs_connection_advance(struct kverbs_connection *conn,
 			       enum kverbs_conn_state from, enum kverbs_conn_state to);
 void kverbs_connection_fail(struct kverbs_connection *conn, const struct kverbs_error *why);
-int kverbs_connection_hold(struct kverbs_connection *conn);
+void kverbs_connection_fail_early(struct kverbs_connection *conn, const struct kverbs_error *why);
+int kverbs_connection_hold(struct kverbs_connection *conn, enum kverbs_conn_state state);
 void kverbs_connection_unhold(struct kverbs_connection *conn);
+void kverbs_connection_tell(struct kverbs_connection *conn);
+void kverbs_connection_leave(struct kverbs_connection *conn);
+void kverbs_connection_goodbye(struct kverbs_connection *conn, u32 code);
+void kverbs_connection_post_failed(struct kverbs_connection *conn, enum kverbs_step step, int ret);
 void kverbs_connection_end(struct kverbs_connection *conn, enum kverbs_step step, int code);
 void kverbs_connection_snapshot(struct kverbs_connection *conn);
 void kverbs_connection_query(struct kverbs_connection *conn, struct kverbs_conn_query *query);

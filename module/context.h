@@ -22,6 +22,7 @@
 
 #define KVERBS_MAX_IDS		16384	/* objects of one context */
 #define KVERBS_ID_MAX		((1 << 24) - 1)	/* a region's id is part of its address */
+#define KVERBS_MAX_REMOTE_IDS	(KVERBS_MAX_IDS / 2)	/* of them, peers' regions */
 #define KVERBS_MAX_PENDING	65536	/* items accepted and not yet taken */
 
 /**
@@ -63,6 +64,7 @@ struct kverbs_object {
  * @next_id: where the search for the next free id begins; under the xarray's
  *	lock
  * @nr_ids: objects published, at most KVERBS_MAX_IDS
+ * @remotes: peers' regions published, at most KVERBS_MAX_REMOTE_IDS
  * @pending: items accepted whose final event has not been taken
  */
 struct kverbs_context {
@@ -72,6 +74,7 @@ struct kverbs_context {
 	struct xarray ids;
 	u32 next_id;
 	atomic_t nr_ids;
+	atomic_t remotes;
 	atomic_t pending;
 };
 

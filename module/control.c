@@ -189,16 +189,6 @@ void kverbs_control_grant(struct kverbs_connection *conn, const struct kverbs_he
 	spin_unlock_bh(&conn->qp.lock);
 }
 
-/* Slots, and credits beyond @keep of the class's pool. */
-static u32 kverbs_control_avail(struct kverbs_connection *conn,
-				enum kverbs_credit_class class, u32 keep)
-{
-	u32 credits = kverbs_credit_room(&conn->control.credit[class]);
-	u32 slots = kverbs_qp_room(&conn->qp, KVERBS_SLOT_CONTROL);
-
-	return min(slots, credits > keep ? credits - keep : 0);
-}
-
 /**
  * kverbs_control_room() - messages of a class that can be put now
  * @conn: the connection
@@ -209,7 +199,11 @@ static u32 kverbs_control_avail(struct kverbs_connection *conn,
  */
 u32 kverbs_control_room(struct kverbs_connection *conn, enum kverbs_credit_class class)
 {
-	return kverbs_control_avail(conn, class, class == KVERBS_CREDIT_CONTROL ? 1 : 0);
+	u32 credits = kverbs_credit_room(&conn->control.credit[class]);
+	u32 keep = class == KVERBS_CREDIT_CONTROL;
+
+	return min(kverbs_qp_room(&conn->qp, KVERBS_SLOT_CONTROL),
+		   credits > keep ? credits - keep : 0);
 }
 
 static enum kverbs_credit_class kverbs_control_class(const struct kverbs_msg *msg)
@@ -280,9 +274,7 @@ void kverbs_control_pump(struct kverbs_connection *conn)
 		ctl->want_goodbye = false;
 
 	msg = (struct kverbs_msg) { .type = KVERBS_MSG_CREDIT };
-	if ((kverbs_credit_owed(&ctl->credit[KVERBS_CREDIT_CONTROL]) ||
-	     kverbs_credit_owed(&ctl->credit[KVERBS_CREDIT_DATA])) &&
-	    kverbs_control_avail(conn, KVERBS_CREDIT_CONTROL, 0))
+	if (kverbs_credit_due(ctl->credit) && kverbs_qp_room(&conn->qp, KVERBS_SLOT_CONTROL))
 		kverbs_control_add(conn, &msg);
 }
 
@@ -309,6 +301,7 @@ void kverbs_control_ready(struct kverbs_connection *conn)
  */
 void kverbs_control_goodbye(struct kverbs_connection *conn, u32 code)
 {
+	kverbs_connection_leave(conn);
 	spin_lock_bh(&conn->qp.lock);
 	conn->control.goodbye = code;
 	conn->control.want_goodbye = true;
@@ -339,7 +332,7 @@ void kverbs_recv_give_back(struct kverbs_recv *recv)
 	}
 	spin_unlock_bh(&conn->qp.lock);
 	if (ret)
-		kverbs_connection_end(conn, KVERBS_STEP_RECV, -ret);
+		kverbs_connection_post_failed(conn, KVERBS_STEP_RECV, ret);
 	else if (owed)
 		conn->ops->pump(conn);
 }
@@ -362,6 +355,9 @@ static void kverbs_recv_event_taken(struct kverbs_event_node *node)
 	struct kverbs_recv *recv = container_of(node, struct kverbs_recv, node);
 	struct kverbs_connection *conn = recv->conn;
 
+	spin_lock_bh(&conn->qp.lock);
+	conn->control.taken = max(conn->control.taken, recv->done.seq);
+	spin_unlock_bh(&conn->qp.lock);
 	kverbs_recv_give_back(recv);
 	kverbs_connection_put(conn);
 }
@@ -379,12 +375,6 @@ static int kverbs_control_got_ready(struct kverbs_connection *conn)
 	return conn->established(conn);
 }
 
-static void kverbs_control_got_goodbye(struct kverbs_connection *conn,
-				       const struct kverbs_msg *msg)
-{
-	kverbs_connection_end(conn, KVERBS_STEP_PEER, msg->goodbye);
-}
-
 static int kverbs_control_dispatch(struct kverbs_connection *conn, const struct kverbs_msg *msg,
 				   struct kverbs_recv *recv)
 {
@@ -394,7 +384,7 @@ static int kverbs_control_dispatch(struct kverbs_connection *conn, const struct 
 	case KVERBS_MSG_CREDIT:
 		return 0;
 	case KVERBS_MSG_GOODBYE:
-		kverbs_control_got_goodbye(conn, msg);
+		kverbs_connection_goodbye(conn, msg->goodbye);
 		return 0;
 	default:
 		if (!conn->was_up)
@@ -453,7 +443,7 @@ static void kverbs_control_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		struct kverbs_error why = {
 			.step = wc->status == IB_WC_WR_FLUSH_ERR ? KVERBS_STEP_PEER :
 								   KVERBS_STEP_RECV,
-			.code = kverbs_wc_errno(wc->status),
+			.code = -kverbs_wc_errno(wc->status),
 			.wc_status = wc->status,
 			.vendor_err = wc->vendor_err,
 		};

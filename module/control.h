@@ -51,7 +51,9 @@ struct kverbs_recv {
  * @tx: KVERBS_CTRL_SLOTS buffers
  * @tx_dma: where the device sees them
  * @tx_next: buffer used next
- * @want_ready: READY is to be sent; these three under the send queue's lock
+ * @taken: the highest seq of a notification that our program has taken
+ * @want_ready: READY is to be sent; this and the next four
+ *	under the send queue's lock
  * @want_goodbye: GOODBYE is to be sent
  * @goodbye: its errno
  * @recv: KVERBS_RECVS of them
@@ -63,6 +65,7 @@ struct kverbs_control {
 	void *tx;
 	u64 tx_dma;
 	u32 tx_next;
+	u64 taken;
 	bool want_ready;
 	bool want_goodbye;
 	u32 goodbye;

@@ -15,9 +15,7 @@ static u32 kverbs_sockaddr_port(const struct sockaddr_storage *ss)
 						((struct sockaddr_in6 *)ss)->sin6_port);
 }
 
-/* The listener works before it can be found; if the caller cannot learn of it
- * it is closed again.
- */
+/* It listens before it can be found. One that the caller cannot learn of ends. */
 static int kverbs_listen(struct kverbs_call *call, struct kverbs_listener *l,
 			 struct sockaddr_storage *addr)
 {
@@ -106,6 +104,8 @@ static int kverbs_connect(struct kverbs_call *call, struct kverbs_connection *co
 	err = kverbs_reply(call);
 	if (ret || err)
 		kverbs_connect_undo(call, conn);
+	else
+		kverbs_connection_tell(conn);
 	return ret ?: err;
 }
 
@@ -146,7 +146,7 @@ static int kverbs_accept(struct kverbs_call *call, struct kverbs_listener *l,
 	struct kverbs_accept *cmd = &call->cmd.accept;
 	int ret;
 
-	ret = kverbs_connection_hold(conn);
+	ret = kverbs_connection_hold(conn, KVERBS_CONN_UP);
 	if (!ret) {
 		ret = kverbs_region_expose_all(l, conn);
 		kverbs_connection_unhold(conn);
@@ -156,7 +156,10 @@ static int kverbs_accept(struct kverbs_call *call, struct kverbs_listener *l,
 	/* One that ended meanwhile is told by its event, like any other. */
 	cmd->conn_id = conn->obj.id;
 	memcpy(cmd->peer, &conn->dst, sizeof(cmd->peer));
-	return kverbs_reply(call);
+	ret = kverbs_reply(call);
+	if (!ret)
+		kverbs_connection_tell(conn);
+	return ret;
 }
 
 /**
@@ -212,7 +215,8 @@ static void kverbs_say_goodbye(struct kverbs_connection *conn)
 	unsigned long until = jiffies + HZ;
 
 	kverbs_control_goodbye(conn, 0);
-	while (!kverbs_said_all(conn) && time_before(jiffies, until))
+	while (!kverbs_said_all(conn) && time_before(jiffies, until) &&
+	       !fatal_signal_pending(current))
 		schedule_timeout_killable(1);
 }
 

@@ -16,7 +16,7 @@ static int kverbs_expose_on_connection(struct kverbs_call *call, struct kverbs_c
 	struct kverbs_region_own *region;
 	int ret;
 
-	ret = kverbs_connection_hold(conn);
+	ret = kverbs_connection_hold(conn, KVERBS_CONN_UP);
 	if (ret)
 		return ret;
 	region = kverbs_region_expose(conn, buf, cmd->offset, cmd->length, cmd->rights, cmd->tag);

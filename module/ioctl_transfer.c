@@ -13,7 +13,8 @@
 /**
  * struct kverbs_batch - a SUBMIT in progress
  * @call: the ioctl
- * @conn: where it goes, held
+ * @conn: where it goes
+ * @item: copy of the caller's items
  * @buf: the last item's buffer, with a reference
  * @remote: the last item's region, with a reference
  * @transfers: made so far, in order
@@ -21,6 +22,7 @@
 struct kverbs_batch {
 	struct kverbs_call *call;
 	struct kverbs_connection *conn;
+	struct kverbs_item *item;
 	struct kverbs_buffer *buf;
 	struct kverbs_region_remote *remote;
 	struct list_head transfers;
@@ -79,16 +81,12 @@ static int kverbs_batch_add(struct kverbs_batch *b, const struct kverbs_item *it
 }
 
 /* Make transfers of the items, up to the first that is refused. */
-static void kverbs_batch_read(struct kverbs_batch *b, struct kverbs_submit *cmd)
+static void kverbs_batch_make(struct kverbs_batch *b, struct kverbs_submit *cmd)
 {
-	struct kverbs_item __user *user = u64_to_user_ptr(cmd->items);
-	struct kverbs_item item;
 	int ret = 0;
 
 	for (cmd->accepted = 0; cmd->accepted < cmd->nr; cmd->accepted++) {
-		if (copy_from_user(&item, user + cmd->accepted, sizeof(item)))
-			ret = -EFAULT;
-		ret = ret ?: kverbs_batch_add(b, &item);
+		ret = kverbs_batch_add(b, &b->item[cmd->accepted]);
 		if (ret)
 			break;
 		cond_resched();
@@ -108,17 +106,36 @@ static void kverbs_batch_discard(struct kverbs_batch *b)
 		kverbs_object_put(&b->remote->obj);
 }
 
+/* No memory of the caller's is touched while the connection is held. */
 static int kverbs_submit(struct kverbs_batch *b)
 {
 	struct kverbs_submit *cmd = &b->call->cmd.submit;
 	int ret;
 
-	kverbs_batch_read(b, cmd);
-	if (!cmd->accepted)
-		return -(int)cmd->error;
-	/* Answer first: what was accepted cannot be taken back. */
-	ret = kverbs_reply(b->call);
-	return ret ?: kverbs_transfer_submit(b->conn, &b->transfers);
+	ret = kverbs_connection_hold(b->conn, KVERBS_CONN_UP);
+	if (ret)
+		return ret;
+	kverbs_batch_make(b, cmd);
+	ret = -(int)cmd->error;
+	if (cmd->accepted)
+		ret = kverbs_transfer_submit(b->conn, &b->transfers);
+	kverbs_batch_discard(b);
+	kverbs_connection_unhold(b->conn);
+	return ret;
+}
+
+/* The items, and the proof that an answer can be written: once work is accepted
+ * it cannot be taken back.
+ */
+static int kverbs_batch_read(struct kverbs_batch *b)
+{
+	struct kverbs_submit *cmd = &b->call->cmd.submit;
+
+	cmd->accepted = 0;
+	cmd->error = 0;
+	if (copy_from_user(b->item, u64_to_user_ptr(cmd->items), cmd->nr * sizeof(*b->item)))
+		return -EFAULT;
+	return kverbs_reply(b->call);
 }
 
 /**
@@ -141,12 +158,11 @@ int kverbs_ioctl_submit(struct kverbs_call *call)
 	b.conn = kverbs_call_connection(call, cmd->conn_id);
 	if (IS_ERR(b.conn))
 		return PTR_ERR(b.conn);
-	ret = kverbs_connection_hold(b.conn);
-	if (!ret) {
-		ret = kverbs_submit(&b);
-		kverbs_batch_discard(&b);
-		kverbs_connection_unhold(b.conn);
-	}
+	b.item = kvmalloc_array(cmd->nr, sizeof(*b.item), GFP_KERNEL_ACCOUNT);
+	ret = b.item ? kverbs_batch_read(&b) : -ENOMEM;
+	ret = ret ?: kverbs_submit(&b);
+	ret = ret ?: kverbs_reply(call);
+	kvfree(b.item);
 	kverbs_connection_put(b.conn);
 	return ret;
 }
@@ -196,20 +212,26 @@ static int kverbs_take_events(struct kverbs_context *ctx, struct kverbs_wait *cm
 int kverbs_ioctl_wait(struct kverbs_call *call)
 {
 	struct kverbs_wait *cmd = &call->cmd.wait;
-	unsigned long timeout = cmd->timeout_ms ? msecs_to_jiffies(cmd->timeout_ms) :
-						  MAX_SCHEDULE_TIMEOUT;
+	unsigned long until = jiffies + msecs_to_jiffies(cmd->timeout_ms);
+	long left = MAX_SCHEDULE_TIMEOUT;
 	int ret;
 
 	if (cmd->flags & ~KVERBS_NONBLOCK)
 		return -EOPNOTSUPP;
 	if (!cmd->nr || cmd->nr > KVERBS_MAX_BATCH)
 		return -EINVAL;
+	/* What is taken cannot be put back: see first that the answer can be told. */
+	ret = kverbs_reply(call);
+	if (ret)
+		return ret;
 	do {
 		ret = kverbs_take_events(call->ctx, cmd);
 		if (ret != -EAGAIN || cmd->flags & KVERBS_NONBLOCK)
 			break;
-		/* Another reader may be faster: then wait again. */
-		ret = kverbs_event_wait(&call->ctx->events, timeout) ?: -EAGAIN;
+		/* Another reader may be faster: then wait for what is left. */
+		if (cmd->timeout_ms)
+			left = max_t(long, until - jiffies, 0);
+		ret = kverbs_event_wait(&call->ctx->events, left) ?: -EAGAIN;
 	} while (ret == -EAGAIN);
 	return ret ?: kverbs_reply(call);
 }

@@ -5,11 +5,11 @@
  * Moves data by RC RDMA Write for processes that hold /dev/kverbs, with the
  * kernel's own verbs and rdma_cm. The floors of the house, ground first:
  *
- *	wire slice slots credit event context trace	know no device
- *	device memory mr qp				know no connection
- *	connection cm control				know no work
- *	region transfer					know no file
- *	chardev ioctl_*					the face
+ *	ground	wire slice slots credit event context trace
+ *	device	device memory mr qp
+ *	link	connection cm control
+ *	work	region transfer
+ *	face	chardev ioctl_*
  *
  * No include points upward.
  */

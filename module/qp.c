@@ -35,7 +35,7 @@
  * @status: of a work completion
  *
  * Context: Any.
- * Return: positive errno, 0 for success.
+ * Return: -errno, 0 for success.
  */
 int kverbs_wc_errno(enum ib_wc_status status)
 {
@@ -43,21 +43,21 @@ int kverbs_wc_errno(enum ib_wc_status status)
 	case IB_WC_SUCCESS:
 		return 0;
 	case IB_WC_WR_FLUSH_ERR:
-		return ECONNRESET;
+		return -ECONNRESET;
 	case IB_WC_RETRY_EXC_ERR:
 	case IB_WC_RNR_RETRY_EXC_ERR:
 	case IB_WC_RESP_TIMEOUT_ERR:
-		return ETIMEDOUT;
+		return -ETIMEDOUT;
 	case IB_WC_REM_ACCESS_ERR:
 	case IB_WC_LOC_ACCESS_ERR:
 	case IB_WC_LOC_PROT_ERR:
-		return EACCES;
+		return -EACCES;
 	case IB_WC_REM_INV_REQ_ERR:
 	case IB_WC_REM_OP_ERR:
 	case IB_WC_REM_ABORT_ERR:
-		return EREMOTEIO;
+		return -EREMOTEIO;
 	default:
-		return EIO;
+		return -EIO;
 	}
 }
 
@@ -82,7 +82,7 @@ static void kverbs_qp_report(struct kverbs_qp *qp, enum kverbs_step step,
 {
 	struct kverbs_error why = {
 		.step = wc->status == IB_WC_WR_FLUSH_ERR ? KVERBS_STEP_PEER : step,
-		.code = kverbs_wc_errno(wc->status),
+		.code = -kverbs_wc_errno(wc->status),
 		.wc_status = wc->status,
 		.vendor_err = wc->vendor_err,
 	};
@@ -108,7 +108,7 @@ static void kverbs_qp_reclaim(struct kverbs_qp *qp, u32 index, const struct ib_w
 		kverbs_qp_reclaim_one(qp, &fate);
 	if (unlikely(wc->status)) {
 		fate.status = wc->status;
-		fate.code = kverbs_wc_errno(wc->status);
+		fate.code = -kverbs_wc_errno(wc->status);
 		fate.vendor_err = wc->vendor_err;
 		qp->counters.flushed += wc->status == IB_WC_WR_FLUSH_ERR;
 	}
@@ -193,7 +193,7 @@ static int kverbs_qp_alloc_wqes(struct kverbs_qp *qp)
  * kverbs_qp_alloc() - slots, protection domain and completion queues
  * @qp: initialised
  * @dev: held by the caller for as long as @qp has anything
- * @depth: data slots asked for, 0 for the default
+ * @depth: data slots asked for
  * @poll: enum kverbs_poll of the send completion queue
  *
  * On error what was made stays, for kverbs_qp_free().
@@ -209,8 +209,7 @@ int kverbs_qp_alloc(struct kverbs_qp *qp, struct kverbs_dev *dev, u32 depth, u32
 
 	qp->dev = dev;
 	qp->poll = poll;
-	qp->depth_asked = depth ?: KVERBS_DEPTH;
-	qp->depth = kverbs_qp_clamp(dev, qp->depth_asked);
+	qp->depth = kverbs_qp_clamp(dev, depth);
 	limit[KVERBS_SLOT_DATA] = qp->depth;
 	limit[KVERBS_SLOT_REG] = KVERBS_REG_SLOTS;
 	limit[KVERBS_SLOT_CONTROL] = KVERBS_CTRL_SLOTS;
@@ -304,7 +303,7 @@ u32 kverbs_qp_room(struct kverbs_qp *qp, enum kverbs_slot_class class)
  * @class: its slot's class; there is room (kverbs_qp_room())
  * @owner: told when it is reclaimed; NULL if nobody cares
  *
- * The caller fills everything but next, wr_cqe and the signal flag.
+ * The caller fills everything but next and wr_cqe; it may ask for a signal.
  *
  * Context: Send queue lock held.
  * Return: the work request, its @send zeroed.
@@ -328,10 +327,11 @@ static void kverbs_qp_link(struct kverbs_qp *qp)
 
 	for (i = 0; i < nr; i++) {
 		struct kverbs_wr *wr = &qp->chain[i];
+		bool want = i == nr - 1 || wr->send.send_flags & IB_SEND_SIGNALED;
 		bool last = i == nr - 1;
 
 		wr->send.next = last ? NULL : &qp->chain[i + 1].send;
-		if (kverbs_slots_signal(&qp->slots, wr->index, last)) {
+		if (kverbs_slots_signal(&qp->slots, wr->index, want)) {
 			wr->send.send_flags |= IB_SEND_SIGNALED;
 			qp->counters.signaled++;
 		}
@@ -343,7 +343,7 @@ static u32 kverbs_qp_give_back(struct kverbs_qp *qp, const struct ib_send_wr *ba
 {
 	struct kverbs_fate fate = {
 		.status = IB_WC_GENERAL_ERR,
-		.code = code,
+		.code = code == ENOTCONN ? ECONNRESET : code,
 		.unsent = true,
 		.now = ktime_get_ns(),
 	};
@@ -480,7 +480,7 @@ void kverbs_qp_walk(struct kverbs_qp *qp)
 {
 	struct kverbs_fate fate = {
 		.status = IB_WC_WR_FLUSH_ERR,
-		.code = kverbs_wc_errno(IB_WC_WR_FLUSH_ERR),
+		.code = -kverbs_wc_errno(IB_WC_WR_FLUSH_ERR),
 		.now = ktime_get_ns(),
 	};
 

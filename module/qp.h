@@ -131,7 +131,6 @@ struct kverbs_drain {
  * @fenced: posts nothing any more
  * @stuck: the provider did not give it back: what it may touch stays pinned
  * @limits: what a piece of a write may be
- * @depth_asked: as asked for, default filled in
  * @depth: data slots
  * @poll: enum kverbs_poll
  * @asked: capacities asked for
@@ -149,7 +148,7 @@ struct kverbs_qp {
 	struct ib_cq *send_cq;
 	struct ib_cq *recv_cq;
 	const struct kverbs_qp_ops *ops;
-	spinlock_t lock;
+	spinlock_t lock;		/* see above */
 	struct kverbs_slots slots;
 	struct kverbs_wqe *wqe;
 	struct kverbs_wr *chain;
@@ -157,7 +156,6 @@ struct kverbs_qp {
 	bool fenced;
 	bool stuck;
 	struct kverbs_slice_limits limits;
-	u32 depth_asked;
 	u32 depth;
 	u32 poll;
 	struct kverbs_caps asked;

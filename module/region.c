@@ -172,12 +172,13 @@ err_put:
  * @tag: told to the peers
  *
  * Context: Process context, may sleep.
- * Return: 0 or -ENOMEM.
+ * Return: 0, -ENOMEM, -ENOSPC.
  */
 int kverbs_region_expose_later(struct kverbs_listener *l, struct kverbs_buffer *buf,
 			       u64 offset, u64 length, u32 rights, u64 tag)
 {
 	struct kverbs_exposure *e = kzalloc(sizeof(*e), GFP_KERNEL_ACCOUNT);
+	bool fits;
 
 	if (!e)
 		return -ENOMEM;
@@ -188,9 +189,28 @@ int kverbs_region_expose_later(struct kverbs_listener *l, struct kverbs_buffer *
 	e->rights = rights;
 	e->tag = tag;
 	mutex_lock(&l->lock);
-	list_add_tail(&e->list, &l->exposures);
+	fits = l->nr_exposures < KVERBS_MAX_EXPOSURES;
+	if (fits) {
+		list_add_tail(&e->list, &l->exposures);
+		l->nr_exposures++;
+	}
 	mutex_unlock(&l->lock);
-	return 0;
+	if (fits)
+		return 0;
+	kverbs_object_put(&buf->obj);
+	kfree(e);
+	return -ENOSPC;
+}
+
+static struct kverbs_exposure *kverbs_exposure_after(struct kverbs_listener *l,
+						     struct kverbs_exposure *e)
+{
+	mutex_lock(&l->lock);
+	e = list_next_entry(e, list);
+	if (list_entry_is_head(e, &l->exposures, list))
+		e = NULL;
+	mutex_unlock(&l->lock);
+	return e;
 }
 
 /**
@@ -205,20 +225,17 @@ int kverbs_region_expose_all(struct kverbs_listener *l, struct kverbs_connection
 {
 	struct kverbs_region_own *region;
 	struct kverbs_exposure *e;
-	int ret = 0;
 
-	mutex_lock(&l->lock);
-	list_for_each_entry(e, &l->exposures, list) {
+	/* They are only added, so one stays good without the lock. */
+	e = list_entry(&l->exposures, struct kverbs_exposure, list);
+	while ((e = kverbs_exposure_after(l, e))) {
 		region = kverbs_region_expose(conn, e->buf, e->offset, e->length,
 					      e->rights, e->tag);
-		if (IS_ERR(region)) {
-			ret = PTR_ERR(region);
-			break;
-		}
+		if (IS_ERR(region))
+			return PTR_ERR(region);
 		kverbs_object_put(&region->obj);
 	}
-	mutex_unlock(&l->lock);
-	return ret;
+	return 0;
 }
 
 static void kverbs_region_add_regs(struct kverbs_region_own *region)
@@ -392,20 +409,73 @@ static bool kverbs_remote_fits(const struct kverbs_region_remote *remote,
 	       msg->span == remote->target.span && msg->lead == remote->target.lead;
 }
 
+/* Once whole, and once the program knows the connection. */
 static int kverbs_remote_announce(struct kverbs_connection *conn,
 				  struct kverbs_region_remote *remote)
 {
-	int ret = kverbs_context_publish(conn->ctx, &remote->obj);
+	int ret;
 
-	if (ret)
+	if (remote->announced || remote->got < remote->keys || !kverbs_conn_work(conn)->known)
+		return 0;
+	if (!atomic_add_unless(&conn->ctx->remotes, 1, KVERBS_MAX_REMOTE_IDS))
+		return -ENOSPC;
+	ret = kverbs_context_publish(conn->ctx, &remote->obj);
+	if (ret) {
+		atomic_dec(&conn->ctx->remotes);
 		return ret;
-	spin_lock_bh(&conn->qp.lock);
-	conn->qp.counters.regions_received++;
-	spin_unlock_bh(&conn->qp.lock);
+	}
+	remote->announced = true;
 	kverbs_object_get(&remote->obj);
 	if (!kverbs_event_push(&conn->ctx->events, &remote->node))
 		kverbs_object_put(&remote->obj);
 	return 0;
+}
+
+/**
+ * kverbs_region_told() - announce what came before the program knew of @conn
+ * @conn: the connection
+ *
+ * Context: Process context, may sleep.
+ */
+void kverbs_region_told(struct kverbs_connection *conn)
+{
+	struct kverbs_work *work = kverbs_conn_work(conn);
+	struct kverbs_region_remote *remote;
+	int ret = 0;
+
+	mutex_lock(&work->remote_lock);
+	work->known = true;
+	list_for_each_entry(remote, &work->remotes, list)
+		ret = ret ?: kverbs_remote_announce(conn, remote);
+	mutex_unlock(&work->remote_lock);
+	if (ret)
+		kverbs_connection_end(conn, KVERBS_STEP_CONTROL, -ret);
+}
+
+/* Put the piece where it belongs. @remote_lock held. */
+static int kverbs_remote_add(struct kverbs_connection *conn, const struct kverbs_msg_region *msg)
+{
+	struct kverbs_region_remote *remote;
+	u32 *key;
+	u32 i;
+
+	remote = kverbs_remote_find(kverbs_conn_work(conn), msg->region);
+	if (!remote && !msg->first)
+		remote = kverbs_remote_create(conn, msg);
+	if (IS_ERR(remote))
+		return PTR_ERR(remote);
+	if (!remote || !kverbs_remote_fits(remote, msg))
+		return -EPROTO;
+	/* Nobody reads them before it is announced. */
+	key = (u32 *)remote->target.key;
+	for (i = 0; i < msg->count; i++)
+		key[remote->got++] = be32_to_cpu(msg->key[i]);
+	if (remote->got == remote->keys) {
+		spin_lock_bh(&conn->qp.lock);
+		conn->qp.counters.regions_received++;
+		spin_unlock_bh(&conn->qp.lock);
+	}
+	return kverbs_remote_announce(conn, remote);
 }
 
 /**
@@ -419,22 +489,13 @@ static int kverbs_remote_announce(struct kverbs_connection *conn,
  */
 int kverbs_region_received(struct kverbs_connection *conn, const struct kverbs_msg_region *msg)
 {
-	struct kverbs_region_remote *remote;
-	u32 *key;
-	u32 i;
+	struct kverbs_work *work = kverbs_conn_work(conn);
+	int ret;
 
-	remote = kverbs_remote_find(kverbs_conn_work(conn), msg->region);
-	if (!remote && !msg->first)
-		remote = kverbs_remote_create(conn, msg);
-	if (IS_ERR(remote))
-		return PTR_ERR(remote);
-	if (!remote || !kverbs_remote_fits(remote, msg))
-		return -EPROTO;
-	/* Written here alone; nobody reads them before it is announced. */
-	key = (u32 *)remote->target.key;
-	for (i = 0; i < msg->count; i++)
-		key[remote->got++] = be32_to_cpu(msg->key[i]);
-	return remote->got == remote->keys ? kverbs_remote_announce(conn, remote) : 0;
+	mutex_lock(&work->remote_lock);
+	ret = kverbs_remote_add(conn, msg);
+	mutex_unlock(&work->remote_lock);
+	return ret;
 }
 
 /**
@@ -466,7 +527,7 @@ u32 kverbs_region_count(struct kverbs_connection *conn, struct kverbs_region *in
 		};
 	}
 	list_for_each_entry(remote, &work->remotes, list) {
-		if (remote->got < remote->keys || nr++ >= room)
+		if (!remote->announced || nr++ >= room)
 			continue;
 		*info++ = (struct kverbs_region) {
 			.region_id = remote->obj.id,
@@ -508,6 +569,8 @@ void kverbs_region_end(struct kverbs_connection *conn)
 		kverbs_object_put(&own->obj);
 	}
 	list_for_each_entry_safe(remote, next_remote, &remotes, list) {
+		if (remote->announced)
+			atomic_dec(&conn->ctx->remotes);
 		kverbs_context_unpublish(conn->ctx, &remote->obj);
 		kverbs_object_put(&remote->obj);
 	}

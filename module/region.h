@@ -17,7 +17,8 @@
 #include "mr.h"
 
 #define KVERBS_MAX_REMOTES	1024	/* regions a peer may advertise */
-#define KVERBS_MAX_KEYS		(1 << 20)	/* keys of all of them */
+#define KVERBS_MAX_KEYS		65536	/* keys of all of them */
+#define KVERBS_MAX_EXPOSURES	1024	/* what one listener exposes */
 
 /**
  * struct kverbs_region_own - memory exposed on one connection
@@ -68,6 +69,7 @@ struct kverbs_region_own {
  * @target: where byte 0 is, and the keys
  * @keys: keys in all
  * @got: keys that have come
+ * @announced: it has an id and its event
  */
 struct kverbs_region_remote {
 	struct kverbs_object obj;
@@ -82,6 +84,7 @@ struct kverbs_region_remote {
 	struct kverbs_target target;
 	u32 keys;
 	u32 got;
+	bool announced;
 };
 
 struct kverbs_region_own *kverbs_region_expose(struct kverbs_connection *conn,
@@ -92,6 +95,7 @@ int kverbs_region_expose_later(struct kverbs_listener *l, struct kverbs_buffer *
 			       u64 offset, u64 length, u32 rights, u64 tag);
 int kverbs_region_expose_all(struct kverbs_listener *l, struct kverbs_connection *conn);
 void kverbs_region_pump(struct kverbs_connection *conn);
+void kverbs_region_told(struct kverbs_connection *conn);
 int kverbs_region_received(struct kverbs_connection *conn, const struct kverbs_msg_region *msg);
 struct kverbs_region_own *kverbs_region_find(struct kverbs_connection *conn, u32 name);
 u32 kverbs_region_count(struct kverbs_connection *conn, struct kverbs_region *info, u32 room);

@@ -19,7 +19,8 @@
 #include "trace.h"
 #include "transfer.h"
 
-#define KVERBS_TICK	(HZ / 10)
+#define KVERBS_TICK		(HZ / 10)
+#define KVERBS_SIGNAL_BYTES	SZ_256K
 
 static struct kmem_cache *kverbs_transfer_cache;
 
@@ -249,6 +250,9 @@ static void kverbs_transfer_add_piece(struct kverbs_transfer *t)
 	wr->send.num_sge = piece.nr_sge;
 	wr->rdma.remote_addr = piece.addr;
 	wr->rdma.rkey = piece.rkey;
+	/* Show progress: a chain of large pieces may take long. */
+	if (piece.length >= KVERBS_SIGNAL_BYTES)
+		wr->send.send_flags = IB_SEND_SIGNALED;
 	t->wrs++;
 	t->posted++;
 }
@@ -343,7 +347,7 @@ static void kverbs_work_pump(struct kverbs_connection *conn)
 	ret = kverbs_work_pump_locked(kverbs_conn_work(conn));
 	spin_unlock_bh(&conn->qp.lock);
 	if (unlikely(ret))
-		kverbs_connection_end(conn, KVERBS_STEP_POST, -ret);
+		kverbs_connection_post_failed(conn, KVERBS_STEP_POST, ret);
 }
 
 static void kverbs_work_expire(struct kverbs_work *work)
@@ -494,7 +498,7 @@ int kverbs_transfer_submit(struct kverbs_connection *conn, struct list_head *bat
 	ret = kverbs_work_pump_locked(work);
 	spin_unlock_bh(&conn->qp.lock);
 	if (unlikely(ret))
-		kverbs_connection_end(conn, KVERBS_STEP_POST, -ret);
+		kverbs_connection_post_failed(conn, KVERBS_STEP_POST, ret);
 	return 0;
 }
 
@@ -505,7 +509,7 @@ int kverbs_transfer_submit(struct kverbs_connection *conn, struct list_head *bat
  * @persisted: and has them on stable storage
  *
  * Context: Process context.
- * Return: 0, -ERANGE when there was no such notification, -ENOTCONN.
+ * Return: 0, -ERANGE when no such notification was taken, -ENOTCONN.
  */
 int kverbs_transfer_ack(struct kverbs_connection *conn, u64 seq, bool persisted)
 {
@@ -515,7 +519,7 @@ int kverbs_transfer_ack(struct kverbs_connection *conn, u64 seq, bool persisted)
 	spin_lock_bh(&conn->qp.lock);
 	if (work->closed || !conn->was_up) {
 		ret = -ENOTCONN;
-	} else if (!seq || seq > work->seen) {
+	} else if (!seq || seq > conn->control.taken) {
 		ret = -ERANGE;
 	} else {
 		work->consumed = max(work->consumed, seq);
@@ -565,29 +569,41 @@ int kverbs_transfer_finish_all(struct kverbs_connection *conn, u32 timeout_ms)
 	return kverbs_connection_is_up(conn) ? 0 : -ENOTCONN;
 }
 
-/* A DONE: check the peer's claim, note its seq, wake the program if asked to. */
-static int kverbs_work_got_done(struct kverbs_connection *conn,
-				const struct kverbs_msg_done *done, struct kverbs_recv *recv)
+/* The region that a DONE is about, if all it claims can be. */
+static struct kverbs_region_own *kverbs_work_check_done(struct kverbs_connection *conn,
+							const struct kverbs_msg_done *done)
 {
-	struct kverbs_work *work = kverbs_conn_work(conn);
 	struct kverbs_region_own *region;
-	int ret = -EPROTO;
 	u64 end;
 
 	spin_lock_bh(&conn->qp.lock);
 	region = kverbs_region_find(conn, done->region);
-	if (region && done->seq == work->seen + 1 &&
-	    !check_add_overflow(done->offset, done->length, &end) && end <= region->length) {
-		kverbs_mapping_sync_for_cpu(region->map, region->offset + done->offset,
-					    done->length);
-		conn->qp.counters.notified += done->notify;
-		recv->region = region->obj.id;
-		work->seen = done->seq;
-		ret = 0;
-	}
+	if (region && (done->seq != kverbs_conn_work(conn)->seen + 1 ||
+		       check_add_overflow(done->offset, done->length, &end) ||
+		       end > region->length))
+		region = NULL;
 	spin_unlock_bh(&conn->qp.lock);
-	if (ret || !done->notify)
-		return ret;
+	return region;
+}
+
+/* A DONE: check the peer's claim, note its seq, wake the program if asked to. */
+static int kverbs_work_got_done(struct kverbs_connection *conn,
+				const struct kverbs_msg_done *done, struct kverbs_recv *recv)
+{
+	/* Regions outlive the receive completions. */
+	struct kverbs_region_own *region = kverbs_work_check_done(conn, done);
+
+	if (!region)
+		return -EPROTO;
+	kverbs_mapping_sync_for_cpu(region->map, region->offset + done->offset, done->length);
+	recv->region = region->obj.id;
+
+	spin_lock_bh(&conn->qp.lock);
+	conn->qp.counters.notified += done->notify;
+	kverbs_conn_work(conn)->seen = done->seq;
+	spin_unlock_bh(&conn->qp.lock);
+	if (!done->notify)
+		return 0;
 
 	kverbs_connection_get(conn);
 	if (kverbs_event_push(&conn->ctx->events, &recv->node))
@@ -652,6 +668,7 @@ static int kverbs_work_attach(struct kverbs_connection *conn)
 	INIT_LIST_HEAD(&work->regions);
 	INIT_LIST_HEAD(&work->advertise);
 	INIT_LIST_HEAD(&work->remotes);
+	mutex_init(&work->remote_lock);
 	INIT_DELAYED_WORK(&work->tick, kverbs_work_tick);
 	conn->work = work;
 	return 0;
@@ -690,6 +707,7 @@ static void kverbs_work_release(struct kverbs_connection *conn)
 /* What the link floor calls. */
 const struct kverbs_connection_ops kverbs_work_ops = {
 	.attach = kverbs_work_attach,
+	.told = kverbs_region_told,
 	.pump = kverbs_work_pump,
 	.message = kverbs_work_message,
 	.quiesce = kverbs_work_quiesce,

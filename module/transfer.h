@@ -28,8 +28,8 @@
 /**
  * struct kverbs_work - the work floor's part of a connection
  * @conn: the connection it is part of
- * @closed: accepts nothing more; this and all but @tick and @remotes is guarded
- *	by the send queue's lock
+ * @closed: accepts nothing more; this and all up to @advertise is guarded by
+ *	the send queue's lock
  * @draining: accepts nothing more, but finishes what it has
  * @fifo: transfers not wholly posted
  * @await: transfers wholly posted, by the moment they wait for
@@ -45,9 +45,10 @@
  * @want_consumed: CONSUMED is to be sent
  * @regions: struct kverbs_region_own
  * @advertise: those not wholly advertised
- * @remotes: struct kverbs_region_remote; added by receive completions, which
- *	come one at a time, and removed after the last; for readers under the send
- *	queue's lock too
+ * @remote_lock: guards @known, @remotes, @nr_remotes and @nr_keys; taken by
+ *	receive completions, outside of the send queue's lock
+ * @known: the program knows the connection
+ * @remotes: struct kverbs_region_remote; changed under the send queue's lock too
  * @nr_remotes: how many
  * @nr_keys: their keys
  * @ticking: @tick is queued or runs
@@ -71,6 +72,8 @@ struct kverbs_work {
 	bool want_consumed;
 	struct list_head regions;
 	struct list_head advertise;
+	struct mutex remote_lock;	/* see above */
+	bool known;
 	struct list_head remotes;
 	u32 nr_remotes;
 	u32 nr_keys;

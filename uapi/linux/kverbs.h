@@ -146,8 +146,8 @@ enum kverbs_reject {
  * struct kverbs_error - a first cause
  * @step: enum kverbs_step
  * @code: positive errno
- * @wc_status: for KVERBS_STEP_SEND and _RECV, enum ib_wc_status of the first
- *	failed work completion; otherwise 0
+ * @wc_status: enum ib_wc_status of the first failed work completion, if one told
+ *	of it (KVERBS_STEP_SEND, _RECV; a flush for _PEER); otherwise 0
  * @vendor_err: the device's own code beside it
  * @cm_event: for _RESOLVE_*, _CONNECT and _PEER, enum rdma_cm_event_type that
  *	told; otherwise 0
@@ -198,6 +198,7 @@ enum kverbs_transport {
  * @max_msg: largest message of port 1
  * @virt_dma: 1 for a software device without DMA of its own
  * @connections: connections of all contexts on it now
+ * @reserved: 0
  */
 struct kverbs_device {
 	char name[KVERBS_NAME_MAX];

@@ -379,6 +379,8 @@ static void listener_leaves_connections(void)
 	NEXT_EVENT(l.b, KVERBS_EVENT_INCOMING, l.listener);
 	CHECK_OK(kverbs_destroy(l.b, l.listener));
 	CHECK(NEXT_EVENT(l.a, KVERBS_EVENT_CONN, 0).id == cmd.conn_id);
+	/* The target's program never had its id. */
+	CHECK(no_event(l.b, KVERBS_EVENT_CONN, 0));
 	mem = source(l.a, 4096, 0, 2, &buf);
 	PUT(&l, buf, 0, f.region, 0, 4096);
 	field_expect(&f, 0, mem, 4096);
@@ -424,11 +426,12 @@ static void exposed_on_listener(void)
 
 static void dead(int fd, __u32 conn, __u32 buf, __u32 region)
 {
-	struct kverbs_region_expose cmd = { .target_id = conn, .buf_id = buf, .length = 1,
+	struct kverbs_region_expose cmd = { .target_id = conn, .length = 1,
 					    .rights = KVERBS_RIGHT_WRITE };
 	struct kverbs_item it = item(buf, 0, region, 0, 1, KVERBS_COMPLETED);
 	__u32 nr = 0;
 
+	cmd.buf_id = registered(fd, memory(4096), 4096, KVERBS_BUF_WRITABLE);
 	CHECK_EQ(conn_query(fd, conn).state, KVERBS_STATE_DEAD);
 	CHECK_ERR(kverbs_submit(fd, conn, &it, 1), ENOTCONN);
 	CHECK_ERR(kverbs_region_expose(fd, &cmd), ENOTCONN);
@@ -585,6 +588,7 @@ static void region_destroyed(void)
 
 	CHECK_OK(kverbs_destroy(l.b, f.own));
 	NEXT_EVENT(l.a, KVERBS_EVENT_CONN, l.ca);
+	NEXT_EVENT(l.b, KVERBS_EVENT_CONN, l.cb);
 	dead(l.b, l.cb, f.buf, f.own);
 	link_close(&l);
 }

@@ -39,7 +39,7 @@ struct field {
 static struct {
 	int fd;
 	struct kverbs_event event;
-} kept[512];
+} kept[4096];
 
 static int nr_kept;
 

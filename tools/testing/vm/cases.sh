@@ -9,7 +9,7 @@
 # --list with its cases, one a line, and runs those it is given, reporting TAP.
 
 SELFTESTS=$TOP/tools/testing/selftests
-CHECKS="rmmod dmesg resources kmemleak"
+CHECKS="rmmod dmesg resources"
 
 # Does TEST= (a glob over full names; none = all) ask for this one?
 wanted()
@@ -49,15 +49,16 @@ test_program()
 	return 1
 }
 
-# Every test program there is, by suite name.
+# Every test program there is, by suite name. One that does not build is a
+# failure of the build.
 all_suites()
 {
-	local file
+	local file name
 
-	for file in "$BUILD/tests"/* "$SELFTESTS"/*.sh; do
-		is_program "$file" || continue
-		basename "$file" .sh
-	done | sort -u
+	for file in "$SELFTESTS"/*.c "$SELFTESTS"/*.sh; do
+		name=$(basename "$file")
+		! test_program "${name%.*}" >/dev/null || echo "${name%.*}"
+	done
 }
 
 # The suites of a lane, as the globs of its row say.
@@ -126,16 +127,21 @@ suite_cases()
 	timeout 10 "$program" --list </dev/null | sed "s/^/$suite /"
 }
 
-# The checks after a suite, as "SUITE CASE"; kmemleak where the kernel has it.
+# The checks after a suite, as "SUITE CASE".
 suite_checks()
 {
 	local check
 
 	for check in $CHECKS; do
-		case $check:$lane_kernel in
-		kmemleak:um | kmemleak:debug) ;;
-		kmemleak:*) continue ;;
-		esac
 		echo "$1 $check"
 	done
+}
+
+# The check at the end of a lane, where the kernel has it. "-" is no suite: the
+# full name is LANE.CASE.
+lane_checks()
+{
+	case $lane_kernel in
+	um | debug) echo "- kmemleak" ;;
+	esac
 }
