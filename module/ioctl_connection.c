@@ -7,7 +7,8 @@
 
 #include "cm.h"
 #include "ioctl.h"
-#include "transfer.h"
+#include "region.h"
+#include "work.h"
 
 static u32 kverbs_sockaddr_port(const struct sockaddr_storage *ss)
 {
@@ -240,7 +241,7 @@ int kverbs_ioctl_disconnect(struct kverbs_call *call)
 		return PTR_ERR(conn);
 	ret = kverbs_connection_is_up(conn) ? 0 : -ENOTCONN;
 	if (!ret) {
-		ret = kverbs_transfer_finish_all(conn, cmd->timeout_ms ?: KVERBS_CLOSE_MS);
+		ret = kverbs_work_finish(conn, cmd->timeout_ms ?: KVERBS_CLOSE_MS);
 		if (!ret)
 			kverbs_say_goodbye(conn);
 		kverbs_connection_end(conn, KVERBS_STEP_LOCAL, -ret);

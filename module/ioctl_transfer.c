@@ -9,6 +9,7 @@
 #include "ioctl.h"
 #include "ioctl_transfer.h"
 #include "transfer.h"
+#include "work.h"
 
 /**
  * struct kverbs_batch - a SUBMIT in progress
@@ -118,7 +119,7 @@ static int kverbs_submit(struct kverbs_batch *b)
 	kverbs_batch_make(b, cmd);
 	ret = -(int)cmd->error;
 	if (cmd->accepted)
-		ret = kverbs_transfer_submit(b->conn, &b->transfers);
+		ret = kverbs_work_submit(b->conn, &b->transfers);
 	kverbs_batch_discard(b);
 	kverbs_connection_unhold(b->conn);
 	return ret;
@@ -256,7 +257,7 @@ int kverbs_ioctl_ack(struct kverbs_call *call)
 	conn = kverbs_call_connection(call, cmd->conn_id);
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
-	ret = kverbs_transfer_ack(conn, cmd->seq, cmd->flags & KVERBS_ACK_PERSISTED);
+	ret = kverbs_work_ack(conn, cmd->seq, cmd->flags & KVERBS_ACK_PERSISTED);
 	kverbs_connection_put(conn);
 	return ret;
 }

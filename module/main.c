@@ -8,7 +8,7 @@
  *	ground	wire slice slots credit event context trace
  *	device	device memory mr qp
  *	link	connection cm control
- *	work	region transfer
+ *	work	region transfer work
  *	face	chardev ioctl_*
  *
  * No include points upward.

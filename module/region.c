@@ -10,7 +10,7 @@
 #include <linux/slab.h>
 
 #include "region.h"
-#include "transfer.h"
+#include "work.h"
 
 /* Nothing to do: registrations are undone with the queue pair. */
 static void kverbs_region_reclaimed(struct kverbs_slot_owner *owner,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Transfers and the pump. See transfer.h.
+ * Transfers. See transfer.h.
  *
  * What a slice puts into the chain counts in @wrs until it is reclaimed. When
  * the whole range is posted and @wrs is back to zero, the transfer has come to
@@ -18,9 +18,9 @@
 
 #include "trace.h"
 #include "transfer.h"
+#include "work.h"
 
-#define KVERBS_TICK		(HZ / 10)
-#define KVERBS_SIGNAL_BYTES	SZ_256K
+#define KVERBS_SIGNAL_BYTES	SZ_256K	/* a piece this large is signaled */
 
 static struct kmem_cache *kverbs_transfer_cache;
 
@@ -101,8 +101,13 @@ static u32 kverbs_transfer_placement(const struct kverbs_transfer *t)
 	return t->posted ? KVERBS_PLACEMENT_UNKNOWN : KVERBS_PLACEMENT_UNSENT;
 }
 
-/* The one place where a transfer ends. Send queue lock held. */
-static void kverbs_transfer_finish(struct kverbs_transfer *t)
+/**
+ * kverbs_transfer_finish() - the one place where a transfer ends
+ * @t: in one of its work's lists
+ *
+ * Context: Send queue lock held.
+ */
+void kverbs_transfer_finish(struct kverbs_transfer *t)
 {
 	struct kverbs_work *work = t->work;
 	struct kverbs_qp *qp = &work->conn->qp;
@@ -123,8 +128,13 @@ static void kverbs_transfer_finish(struct kverbs_transfer *t)
 		kverbs_transfer_event_taken(&t->node);
 }
 
-/* End with the connection's first error as the cause. */
-static void kverbs_transfer_abort(struct kverbs_transfer *t)
+/**
+ * kverbs_transfer_abort() - end with the connection's first error as the cause
+ * @t: none of its work requests is on the device
+ *
+ * Context: Send queue lock held.
+ */
+void kverbs_transfer_abort(struct kverbs_transfer *t)
 {
 	struct kverbs_error why;
 
@@ -139,7 +149,15 @@ static void kverbs_transfer_abort(struct kverbs_transfer *t)
 	kverbs_transfer_finish(t);
 }
 
-static void kverbs_transfer_reach(struct kverbs_transfer *t, enum kverbs_moment moment, u64 now)
+/**
+ * kverbs_transfer_reach() - a moment has come
+ * @t: waits for it
+ * @moment: enum kverbs_moment
+ * @now: CLOCK_MONOTONIC nanoseconds
+ *
+ * Context: Send queue lock held.
+ */
+void kverbs_transfer_reach(struct kverbs_transfer *t, enum kverbs_moment moment, u64 now)
 {
 	struct kverbs_work *work = t->work;
 
@@ -149,21 +167,6 @@ static void kverbs_transfer_reach(struct kverbs_transfer *t, enum kverbs_moment 
 		list_move_tail(&t->list, &work->await[moment + 1]);
 	else
 		kverbs_transfer_finish(t);
-}
-
-/* Take from the head of each list what is acknowledged, moment by moment. */
-static void kverbs_work_advance(struct kverbs_work *work, u64 now)
-{
-	struct kverbs_transfer *t, *next;
-	int moment;
-
-	for (moment = KVERBS_DELIVERED; moment < KVERBS_MOMENTS; moment++) {
-		list_for_each_entry_safe(t, next, &work->await[moment], list) {
-			if (t->seq > work->acked[moment])
-				break;
-			kverbs_transfer_reach(t, moment, now);
-		}
-	}
 }
 
 /* Its last work request came back and the whole range was posted. */
@@ -257,8 +260,14 @@ static void kverbs_transfer_add_piece(struct kverbs_transfer *t)
 	t->posted++;
 }
 
-/* Add what fits of one transfer to the chain. True when all of it is there. */
-static bool kverbs_transfer_fill(struct kverbs_transfer *t)
+/**
+ * kverbs_transfer_fill() - add what fits of a transfer to the chain
+ * @t: the head of the fifo
+ *
+ * Context: Send queue lock held.
+ * Return: true when all of it is there.
+ */
+bool kverbs_transfer_fill(struct kverbs_transfer *t)
 {
 	struct kverbs_qp *qp = &t->work->conn->qp;
 	bool done = kverbs_transfer_wants_done(t);
@@ -278,117 +287,6 @@ static bool kverbs_transfer_fill(struct kverbs_transfer *t)
 	if (done)
 		kverbs_transfer_put_done(t);
 	return true;
-}
-
-static void kverbs_work_add_transfers(struct kverbs_work *work)
-{
-	struct kverbs_transfer *t, *next;
-
-	list_for_each_entry_safe(t, next, &work->fifo, list) {
-		if (!kverbs_transfer_fill(t))
-			return;
-		list_move_tail(&t->list, &work->await[KVERBS_COMPLETED]);
-	}
-}
-
-/* Tell the peer how far its writes have come; each message covers all before. */
-static void kverbs_work_add_acks(struct kverbs_work *work)
-{
-	struct kverbs_msg msg = { .type = KVERBS_MSG_DELIVERED, .delivered = work->seen };
-
-	if (work->told < work->seen && kverbs_control_put(work->conn, &msg))
-		work->told = work->seen;
-
-	msg = (struct kverbs_msg) {
-		.type = KVERBS_MSG_CONSUMED,
-		.consumed = work->consumed,
-		.persisted = work->persisted,
-	};
-	if (work->want_consumed && kverbs_control_put(work->conn, &msg))
-		work->want_consumed = false;
-}
-
-/* Watch as long as anything is unfinished or on the device. */
-static void kverbs_work_watch(struct kverbs_work *work)
-{
-	if (work->ticking || work->closed)
-		return;
-	if (!work->unfinished && !kverbs_slots_outstanding(&work->conn->qp.slots))
-		return;
-	work->ticking = true;
-	schedule_delayed_work(&work->tick, KVERBS_TICK);
-}
-
-static int kverbs_work_pump_locked(struct kverbs_work *work)
-{
-	struct kverbs_connection *conn = work->conn;
-	bool full;
-	int ret;
-
-	do {
-		if (conn->qp.fenced || work->closed || !conn->was_up)
-			return 0;
-		kverbs_control_pump(conn);
-		kverbs_region_pump(conn);
-		kverbs_work_add_acks(work);
-		kverbs_work_add_transfers(work);
-		full = conn->qp.nr_chain >= KVERBS_CHAIN - 1;
-		ret = kverbs_qp_post(&conn->qp);
-	} while (full && !ret);
-	kverbs_work_watch(work);
-	return ret;
-}
-
-static void kverbs_work_pump(struct kverbs_connection *conn)
-{
-	int ret;
-
-	spin_lock_bh(&conn->qp.lock);
-	ret = kverbs_work_pump_locked(kverbs_conn_work(conn));
-	spin_unlock_bh(&conn->qp.lock);
-	if (unlikely(ret))
-		kverbs_connection_post_failed(conn, KVERBS_STEP_POST, ret);
-}
-
-static void kverbs_work_expire(struct kverbs_work *work)
-{
-	struct kverbs_transfer *t, *next;
-	int moment;
-
-	for (moment = KVERBS_DELIVERED; moment < KVERBS_MOMENTS; moment++) {
-		list_for_each_entry_safe(t, next, &work->await[moment], list) {
-			if (!t->timeout_ms || time_before(jiffies, t->deadline))
-				continue;
-			t->error.code = ETIMEDOUT;
-			kverbs_transfer_finish(t);
-		}
-	}
-}
-
-static bool kverbs_work_stalled(struct kverbs_work *work)
-{
-	struct kverbs_qp *qp = &work->conn->qp;
-	unsigned long bound = msecs_to_jiffies(work->conn->attr.no_progress_ms);
-
-	return kverbs_slots_outstanding(&qp->slots) &&
-	       time_after(jiffies, qp->last_progress + bound);
-}
-
-static void kverbs_work_tick(struct work_struct *tick)
-{
-	struct kverbs_work *work = container_of(to_delayed_work(tick), struct kverbs_work, tick);
-	struct kverbs_connection *conn = work->conn;
-	bool stalled;
-
-	spin_lock_bh(&conn->qp.lock);
-	if (work->timed)
-		kverbs_work_expire(work);
-	stalled = !conn->qp.fenced && kverbs_work_stalled(work);
-	work->ticking = false;
-	kverbs_work_watch(work);
-	spin_unlock_bh(&conn->qp.lock);
-	if (stalled)
-		kverbs_connection_end(conn, KVERBS_STEP_PROGRESS, ETIMEDOUT);
 }
 
 /**
@@ -464,254 +362,3 @@ void kverbs_transfer_discard(struct kverbs_transfer *t)
 	kverbs_transfer_unmap(t);
 	kverbs_transfer_event_taken(&t->node);
 }
-
-/**
- * kverbs_transfer_submit() - accept transfers and pump
- * @conn: the connection
- * @batch: struct kverbs_transfer, in order; empty afterwards unless it failed
- *
- * From here on each has exactly one final event.
- *
- * Context: Process context.
- * Return: 0, or -ENOTCONN with nothing accepted.
- */
-int kverbs_transfer_submit(struct kverbs_connection *conn, struct list_head *batch)
-{
-	struct kverbs_work *work = kverbs_conn_work(conn);
-	u64 now = ktime_get_ns();
-	struct kverbs_transfer *t;
-	int ret = 0;
-
-	spin_lock_bh(&conn->qp.lock);
-	if (work->closed || work->draining) {
-		spin_unlock_bh(&conn->qp.lock);
-		return -ENOTCONN;
-	}
-	list_for_each_entry(t, batch, list) {
-		trace_kverbs_submit(t->conn_id, t->user_data, t->region_offset, t->length);
-		t->stamps[KVERBS_POSTED] = now;
-		work->unfinished++;
-		work->incomplete++;
-		conn->qp.counters.submitted++;
-	}
-	list_splice_tail_init(batch, &work->fifo);
-	ret = kverbs_work_pump_locked(work);
-	spin_unlock_bh(&conn->qp.lock);
-	if (unlikely(ret))
-		kverbs_connection_post_failed(conn, KVERBS_STEP_POST, ret);
-	return 0;
-}
-
-/**
- * kverbs_transfer_ack() - our program has consumed notifications
- * @conn: the connection
- * @seq: all up to this one
- * @persisted: and has them on stable storage
- *
- * Context: Process context.
- * Return: 0, -ERANGE when no such notification was taken, -ENOTCONN.
- */
-int kverbs_transfer_ack(struct kverbs_connection *conn, u64 seq, bool persisted)
-{
-	struct kverbs_work *work = kverbs_conn_work(conn);
-	int ret = 0;
-
-	spin_lock_bh(&conn->qp.lock);
-	if (work->closed || !conn->was_up) {
-		ret = -ENOTCONN;
-	} else if (!seq || seq > conn->control.taken) {
-		ret = -ERANGE;
-	} else {
-		work->consumed = max(work->consumed, seq);
-		if (persisted)
-			work->persisted = max(work->persisted, seq);
-		work->want_consumed = true;
-	}
-	spin_unlock_bh(&conn->qp.lock);
-	if (!ret)
-		kverbs_work_pump(conn);
-	return ret;
-}
-
-static bool kverbs_work_idle(struct kverbs_work *work)
-{
-	struct kverbs_qp *qp = &work->conn->qp;
-	bool idle;
-
-	spin_lock_bh(&qp->lock);
-	idle = work->closed || !work->incomplete;
-	spin_unlock_bh(&qp->lock);
-	return idle;
-}
-
-/**
- * kverbs_transfer_finish_all() - accept no more, wait until all is COMPLETED
- * @conn: the connection
- * @timeout_ms: how long
- *
- * Context: Process context, may sleep; killable.
- * Return: 0, -ETIMEDOUT, -EINTR, or -ENOTCONN if it is or goes down.
- */
-int kverbs_transfer_finish_all(struct kverbs_connection *conn, u32 timeout_ms)
-{
-	struct kverbs_work *work = kverbs_conn_work(conn);
-	long left;
-
-	spin_lock_bh(&conn->qp.lock);
-	work->draining = true;
-	spin_unlock_bh(&conn->qp.lock);
-	left = wait_event_killable_timeout(conn->wait,
-					   kverbs_work_idle(work) ||
-					   !kverbs_connection_is_up(conn),
-					   msecs_to_jiffies(timeout_ms));
-	if (left <= 0)
-		return left ? -EINTR : -ETIMEDOUT;
-	return kverbs_connection_is_up(conn) ? 0 : -ENOTCONN;
-}
-
-/* The region that a DONE is about, if all it claims can be. */
-static struct kverbs_region_own *kverbs_work_check_done(struct kverbs_connection *conn,
-							const struct kverbs_msg_done *done)
-{
-	struct kverbs_region_own *region;
-	u64 end;
-
-	spin_lock_bh(&conn->qp.lock);
-	region = kverbs_region_find(conn, done->region);
-	if (region && (done->seq != kverbs_conn_work(conn)->seen + 1 ||
-		       check_add_overflow(done->offset, done->length, &end) ||
-		       end > region->length))
-		region = NULL;
-	spin_unlock_bh(&conn->qp.lock);
-	return region;
-}
-
-/* A DONE: check the peer's claim, note its seq, wake the program if asked to. */
-static int kverbs_work_got_done(struct kverbs_connection *conn,
-				const struct kverbs_msg_done *done, struct kverbs_recv *recv)
-{
-	/* Regions outlive the receive completions. */
-	struct kverbs_region_own *region = kverbs_work_check_done(conn, done);
-
-	if (!region)
-		return -EPROTO;
-	kverbs_mapping_sync_for_cpu(region->map, region->offset + done->offset, done->length);
-	recv->region = region->obj.id;
-
-	spin_lock_bh(&conn->qp.lock);
-	conn->qp.counters.notified += done->notify;
-	kverbs_conn_work(conn)->seen = done->seq;
-	spin_unlock_bh(&conn->qp.lock);
-	if (!done->notify)
-		return 0;
-
-	kverbs_connection_get(conn);
-	if (kverbs_event_push(&conn->ctx->events, &recv->node))
-		return 1;
-	kverbs_connection_put(conn);
-	return 0;
-}
-
-/* An acknowledgement up to @seq: of something we sent, and never less. */
-static int kverbs_work_acked(struct kverbs_work *work, enum kverbs_moment moment, u64 seq)
-{
-	if (seq > work->seq || seq < work->acked[moment])
-		return -EPROTO;
-	work->acked[moment] = seq;
-	return 0;
-}
-
-static int kverbs_work_got_ack(struct kverbs_connection *conn, const struct kverbs_msg *msg)
-{
-	struct kverbs_work *work = kverbs_conn_work(conn);
-	int ret;
-
-	spin_lock_bh(&conn->qp.lock);
-	if (msg->type == KVERBS_MSG_DELIVERED)
-		ret = kverbs_work_acked(work, KVERBS_DELIVERED, msg->delivered);
-	else
-		ret = kverbs_work_acked(work, KVERBS_CONSUMED, msg->consumed) ?:
-		      kverbs_work_acked(work, KVERBS_PERSISTED, msg->persisted);
-	if (!ret)
-		kverbs_work_advance(work, ktime_get_ns());
-	spin_unlock_bh(&conn->qp.lock);
-	return ret;
-}
-
-static int kverbs_work_message(struct kverbs_connection *conn, const struct kverbs_msg *msg,
-			       struct kverbs_recv *recv)
-{
-	switch (msg->type) {
-	case KVERBS_MSG_REGION:
-		return kverbs_region_received(conn, &msg->region);
-	case KVERBS_MSG_DONE:
-		return kverbs_work_got_done(conn, &msg->done, recv);
-	case KVERBS_MSG_DELIVERED:
-	case KVERBS_MSG_CONSUMED:
-		return kverbs_work_got_ack(conn, msg);
-	default:
-		return -EPROTO;
-	}
-}
-
-static int kverbs_work_attach(struct kverbs_connection *conn)
-{
-	struct kverbs_work *work = kzalloc(sizeof(*work), GFP_KERNEL_ACCOUNT);
-	int i;
-
-	if (!work)
-		return -ENOMEM;
-	work->conn = conn;
-	INIT_LIST_HEAD(&work->fifo);
-	for (i = 0; i < KVERBS_MOMENTS; i++)
-		INIT_LIST_HEAD(&work->await[i]);
-	INIT_LIST_HEAD(&work->regions);
-	INIT_LIST_HEAD(&work->advertise);
-	INIT_LIST_HEAD(&work->remotes);
-	mutex_init(&work->remote_lock);
-	INIT_DELAYED_WORK(&work->tick, kverbs_work_tick);
-	conn->work = work;
-	return 0;
-}
-
-static void kverbs_work_quiesce(struct kverbs_connection *conn)
-{
-	struct kverbs_work *work = kverbs_conn_work(conn);
-
-	spin_lock_bh(&conn->qp.lock);
-	work->closed = true;
-	spin_unlock_bh(&conn->qp.lock);
-	cancel_delayed_work_sync(&work->tick);
-}
-
-static void kverbs_work_abort(struct kverbs_connection *conn)
-{
-	struct kverbs_work *work = kverbs_conn_work(conn);
-	struct kverbs_transfer *t, *next;
-	int moment;
-
-	spin_lock_bh(&conn->qp.lock);
-	for (moment = KVERBS_MOMENTS - 1; moment >= KVERBS_COMPLETED; moment--)
-		list_for_each_entry_safe(t, next, &work->await[moment], list)
-			kverbs_transfer_abort(t);
-	list_for_each_entry_safe(t, next, &work->fifo, list)
-		kverbs_transfer_abort(t);
-	spin_unlock_bh(&conn->qp.lock);
-}
-
-static void kverbs_work_release(struct kverbs_connection *conn)
-{
-	kfree(conn->work);
-}
-
-/* What the link floor calls. */
-const struct kverbs_connection_ops kverbs_work_ops = {
-	.attach = kverbs_work_attach,
-	.told = kverbs_region_told,
-	.pump = kverbs_work_pump,
-	.message = kverbs_work_message,
-	.quiesce = kverbs_work_quiesce,
-	.abort = kverbs_work_abort,
-	.unregister = kverbs_region_end,
-	.release = kverbs_work_release,
-};

@@ -9,7 +9,7 @@
 here=$(dirname "$0")
 [ -e "$here/harness.sh" ] || here=$here/harness
 [ ! -e "$here/harness.sh" ] || here=$here/harness.sh
-# shellcheck source=tools/testing/selftests/harness.sh
+# shellcheck source=harness.sh
 . "$here"
 
 cases file file_over_ipv6 refused killed_server killed_writer
@@ -36,8 +36,8 @@ transfer()
 {
 	if is_b; then
 		serve "$2:$(port)" --size 16M --output stored --once
-		soon is_gone $server
-		wait $server || fail "the server failed: $(cat serve.log)"
+		soon is_gone "$server"
+		wait "$server" || fail "the server failed: $(cat serve.log)"
 		sent=$(kv-sync "sum-$nr" "$(sha stored)")
 		[ "$sent" = "$(sha stored)" ] || fail "sent $sent, stored $(sha stored)"
 	else
@@ -75,7 +75,7 @@ case_killed_server()
 	if is_b; then
 		serve "$KV_ADDR:$(port)" --size 64M
 		soon grep -qi connected serve.log
-		kill -KILL $server
+		kill -KILL "$server"
 	else
 		head -c 60000000 /dev/zero >source
 		kv-sync "listening-$nr" >/dev/null
@@ -83,7 +83,7 @@ case_killed_server()
 		kverbs write --block 4K --depth 1 "$KV_PEER:$(port)" source >out 2>&1 ||
 			status=$?
 		cat out
-		[ $status = 6 ] || [ $status = 5 ]
+		[ "$status" = 6 ] || [ "$status" = 5 ]
 		says "$KV_PEER:$(port)"
 	fi
 	kv-sync "killed-$nr" >/dev/null
@@ -97,15 +97,15 @@ case_killed_writer()
 		kv-sync "connected-$nr" >/dev/null
 		soon grep -qiE "vanished|closed|ECONNRESET" serve.log
 		[ ! -e stored ]
-		kill -INT $server
-		soon is_gone $server
+		kill -INT "$server"
+		soon is_gone "$server"
 	else
 		head -c 60000000 /dev/zero >source
 		kv-sync "listening-$nr" >/dev/null
 		kverbs write --block 4K --depth 1 "$KV_PEER:$(port)" source >out 2>&1 &
 		writer=$!
 		kv-sync "connected-$nr" >/dev/null
-		kill -KILL $writer
+		kill -KILL "$writer"
 	fi
 	kv-sync "killed-$nr" >/dev/null
 }

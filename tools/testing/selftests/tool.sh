@@ -9,7 +9,7 @@
 here=$(dirname "$0")
 [ -e "$here/harness.sh" ] || here=$here/harness
 [ ! -e "$here/harness.sh" ] || here=$here/harness.sh
-# shellcheck source=tools/testing/selftests/harness.sh
+# shellcheck source=harness.sh
 . "$here"
 
 cases state devices json write_file write_json moments options several_writers \
@@ -90,7 +90,7 @@ case_json()
 case_write_file()
 {
 	for size in 1 4095 1048577 3333333; do
-		file source $size
+		file source "$size"
 		serve --size 4M --output stored --once
 		expect 0 kverbs write "$(at)" source
 		says "$(sha source)" COMPLETED CONSUMED "$KV_DEV"
@@ -118,7 +118,7 @@ case_moments()
 	file source 2000000
 	serve --size 2M --output stored --persist
 	for until in completed delivered consumed persisted; do
-		expect 0 kverbs write --until $until "$(at)" source
+		expect 0 kverbs write --until "$until" "$(at)" source
 	done
 	says PERSISTED
 	soon cmp source stored
@@ -153,15 +153,15 @@ case_several_writers()
 	serve --size 4M
 	writers=
 	for i in 1 2 3; do
-		file source$i 3000000
-		kverbs write "$(at)" source$i >log$i 2>&1 &
+		file "source$i" 3000000
+		kverbs write "$(at)" "source$i" >"log$i" 2>&1 &
 		writers="$writers $!"
 	done
 	for writer in $writers; do
 		wait "$writer" || fail "a writer failed: $(cat log?)"
 	done
 	for i in 1 2 3; do
-		soon grep -qF "$(sha source$i)" serve.log
+		soon grep -qF "$(sha "source$i")" serve.log
 	done
 	stop_server
 }
@@ -220,7 +220,7 @@ case_no_device()
 	rdma link add "$KV_DEV" type "$KV_PROVIDER" netdev "$KV_NETDEV"
 	[ "$KV_PROVIDER" = siw ] ||
 		soon grep -qs ffff:0a "/sys/class/infiniband/$KV_DEV/ports/1/gids/"*
-	return $status
+	return "$status"
 }
 
 case_file_missing()
@@ -284,9 +284,9 @@ case_help()
 	expect 0 kverbs --help
 	says devices serve write
 	for verb in devices serve write; do
-		expect 0 kverbs $verb --help
+		expect 0 kverbs "$verb" --help
 		says Usage: "--json"
-		expect 0 kverbs help $verb
+		expect 0 kverbs help "$verb"
 	done
 }
 
@@ -314,11 +314,11 @@ case_killed_server()
 	serve --size 30M
 	writing source
 	kill -KILL "$server"
-	soon is_gone $writer
+	soon is_gone "$writer"
 	status=0
-	wait $writer || status=$?
+	wait "$writer" || status=$?
 	cat write.log
-	[ $status = 6 ] || [ $status = 5 ]
+	[ "$status" = 6 ] || [ "$status" = 5 ]
 	grep -qF "$(at)" write.log
 }
 
@@ -327,7 +327,7 @@ case_killed_writer()
 	file source 30000000
 	serve --size 30M --output stored
 	writing source
-	kill -KILL $writer
+	kill -KILL "$writer"
 	soon grep -qiE "vanished|closed|ECONNRESET" serve.log
 	[ ! -e stored ]
 	truncate -s 100000 source
@@ -342,8 +342,8 @@ case_once()
 	file source 30000000
 	serve --size 30M --output stored --once
 	writing source
-	kill -INT $writer
-	soon is_gone $writer
+	kill -INT "$writer"
+	soon is_gone "$writer"
 	truncate -s 100000 source
 	expect 0 kverbs write "$(at)" source
 	served
@@ -366,7 +366,7 @@ case_module_missing()
 	) || status=1
 	insmod "$KV_MODULE"
 	soon test -c /dev/kverbs
-	return $status
+	return "$status"
 }
 
 run_cases "$@"
