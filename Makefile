@@ -10,9 +10,10 @@ KVER ?= 6.1
 
 vm := tools/testing/vm
 farm := build/host
+destdir := $(if $(DESTDIR),$(abspath $(DESTDIR)))
 sources := $(shell find Kbuild module uapi -name '*.[ch]' -o -name Kbuild)
 
-all: module tools ## the module for the running kernel (or KDIR=), and the tool
+all: module tools ## module for the running kernel (or KDIR=) and tool; what plain make does
 
 help: ## this list
 	@echo "kverbs: RDMA Write from inside the kernel"
@@ -35,21 +36,22 @@ module:
 	@mkdir -p $(addprefix $(farm)/,$(sort $(dir $(sources))))
 	@find $(farm) -xtype l -delete
 	@$(foreach file,$(sources),ln -sf $(CURDIR)/$(file) $(farm)/$(file) &&) :
+	@echo $(KDIR) >$(farm)/kdir
 	$(MAKE) -C $(KDIR) M=$(CURDIR)/$(farm) modules
 
 tools: ## the tool kverbs and its library
 	$(MAKE) -C tools
 
-install: all ## all of it, below PREFIX= and DESTDIR=; the module if it is for the running kernel
-	$(MAKE) -C tools install PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)
-	install -d $(DESTDIR)$(UDEVDIR)
-	install -m 644 tools/udev/60-kverbs.rules $(DESTDIR)$(UDEVDIR)
-	@if [ "$(KDIR)" = "/lib/modules/$$(uname -r)/build" ]; then \
-		$(MAKE) -C $(KDIR) M=$(CURDIR)/$(farm) \
-			INSTALL_MOD_PATH=$(DESTDIR) modules_install; \
-	else \
-		echo "the module is for $(KDIR), not installed: $(farm)/kverbs.ko"; \
-	fi
+# The module goes to the kernel that it was built for.
+install: ## what was built, below PREFIX= and DESTDIR=
+	@test -e $(farm)/kverbs.ko || { \
+		echo "no module here yet: make (KDIR=...) comes first" >&2; \
+		exit 1; }
+	$(MAKE) -C tools install PREFIX=$(PREFIX) DESTDIR=$(destdir)
+	install -d $(destdir)$(UDEVDIR)
+	install -m 644 tools/udev/60-kverbs.rules $(destdir)$(UDEVDIR)
+	$(MAKE) -C $$(cat $(farm)/kdir) M=$(CURDIR)/$(farm) \
+		INSTALL_MOD_PATH=$(destdir) modules_install
 
 modules: ## the module for KVER=6.1, 6.12 or 7.2, fetched headers, W=1
 	$(vm)/modules $(KVER)

@@ -198,11 +198,20 @@ static void queue_flush(struct fake_qp *qp, struct fake_queue *q)
 		queue_pop(qp, q, IB_WC_WR_FLUSH_ERR);
 }
 
-static void qp_flush(struct fake_qp *qp)
+/* Flush what is not held back. */
+static void qp_flush(struct fake_qp *qp, u32 held)
 {
 	lockdep_assert_held(&qp->lock);
-	queue_flush(qp, &qp->sq);
-	queue_flush(qp, &qp->rq);
+	if (!(held & FAKE_SQ))
+		queue_flush(qp, &qp->sq);
+	if (!(held & FAKE_RQ))
+		queue_flush(qp, &qp->rq);
+}
+
+static void qp_flush_if_dead(struct fake_qp *qp)
+{
+	if (qp->state == IB_QPS_ERR)
+		qp_flush(qp, to_dev(qp->ib.device)->hold_flush);
 }
 
 static void qp_tell(struct fake_qp *qp)
@@ -228,11 +237,9 @@ u32 fake_complete(struct fake_qp *qp, u32 nr, enum ib_wc_status status)
 	nr = min(nr, qp->sq.posted - qp->sq.completed);
 	for (done = 1; done <= nr; done++)
 		queue_pop(qp, &qp->sq, done == nr ? status : IB_WC_SUCCESS);
-	if (nr && status) {
+	if (nr && status)
 		qp->state = IB_QPS_ERR;
-		if (!to_dev(qp->ib.device)->hold_flush)
-			qp_flush(qp);
-	}
+	qp_flush_if_dead(qp);
 	spin_unlock_bh(&qp->lock);
 	qp_tell(qp);
 	return nr;
@@ -245,7 +252,7 @@ u32 fake_complete(struct fake_qp *qp, u32 nr, enum ib_wc_status status)
 void fake_flush(struct fake_qp *qp)
 {
 	spin_lock_bh(&qp->lock);
-	qp_flush(qp);
+	qp_flush(qp, 0);
 	spin_unlock_bh(&qp->lock);
 	qp_tell(qp);
 }
@@ -275,12 +282,6 @@ static int send_one(struct fake_qp *qp, const struct ib_send_wr *wr)
 	if (dev->fail_post && !--dev->fail_post)
 		return -EINVAL;
 	return queue_push(qp, &qp->sq, &kept);
-}
-
-static void qp_flush_if_dead(struct fake_qp *qp)
-{
-	if (qp->state == IB_QPS_ERR && !to_dev(qp->ib.device)->hold_flush)
-		qp_flush(qp);
 }
 
 static int fake_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,

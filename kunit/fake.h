@@ -22,6 +22,10 @@
 #define FAKE_LKEY	0x10c4		/* local_dma_lkey */
 #define FAKE_QPN	7
 
+/* Bits of struct fake_device's hold_flush. */
+#define FAKE_SQ		1
+#define FAKE_RQ		2
+
 /**
  * struct fake_wr - a work request that was posted
  * @opcode: as posted
@@ -94,7 +98,7 @@ struct fake_cq {
  * @fail_post: the so-manyth work request of the next posts is refused, 1 = the
  *	first; 0 = none
  * @bad_wr_untouched: a refused post does not say where it stopped
- * @hold_flush: the error state flushes nothing until fake_flush()
+ * @hold_flush: queues that the error state does not flush before fake_flush()
  * @fail_modify: ib_modify_qp() fails
  * @fail_destroy: ib_destroy_qp() fails
  * @sq_posts: calls of ib_post_send
@@ -106,7 +110,7 @@ struct fake_device {
 	u32 max_cqe;
 	u32 fail_post;
 	bool bad_wr_untouched;
-	bool hold_flush;
+	u32 hold_flush;
 	bool fail_modify;
 	bool fail_destroy;
 	u32 sq_posts;

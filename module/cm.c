@@ -146,13 +146,14 @@ static void kverbs_cm_lost(struct kverbs_connection *conn, struct rdma_cm_event 
 		.cm_event = event->event,
 		.cm_status = event->status,
 	};
-	const void *data;
-	u8 len = 0;
 
 	if (event->event == RDMA_CM_EVENT_REJECTED) {
-		data = rdma_consumer_reject_data(conn->cm_id, event, &len);
-		if (data)
-			why.reject = kverbs_wire_get_refusal(data, len);
+		/*
+		 * Not rdma_consumer_reject_data(): siw says -ECONNRESET, and then
+		 * it finds none. A refusal of ours is known by its magic number.
+		 */
+		why.reject = kverbs_wire_get_refusal(event->param.conn.private_data,
+						     event->param.conn.private_data_len);
 		if (why.reject == KVERBS_REJECT_VERSION ||
 		    why.reject == KVERBS_REJECT_MALFORMED)
 			why.step = KVERBS_STEP_HELLO;

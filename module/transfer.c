@@ -138,8 +138,9 @@ void kverbs_transfer_abort(struct kverbs_transfer *t)
 {
 	struct kverbs_error why;
 
-	if (!t->error.code) {
-		kverbs_connection_error(t->work->conn, &why);
+	kverbs_connection_error(t->work->conn, &why);
+	/* What a provider says of work that we ended ourselves (siw) is noise. */
+	if (!t->error.code || why.step == KVERBS_STEP_LOCAL) {
 		t->error.step = why.step ?: KVERBS_STEP_PEER;
 		t->error.code = why.code ?: t->error.step == KVERBS_STEP_LOCAL ? ECANCELED :
 										 ECONNRESET;

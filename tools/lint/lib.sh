@@ -54,10 +54,9 @@ kernel_env()
 	. "$CACHE/kernels/$1/env"
 }
 
-# The newest kernel's source, for the tools in it. Unpacking it is a by-product
-# of fetching a kernel that is built here.
+# The newest kernel's source, for the tools in it. No kernel is built for it.
 source_tree()
 {
-	[ -e "$CACHE/src/current/Makefile" ] || kernel_env um
-	echo "$CACHE/src/current"
+	kernel_env source
+	echo "$KV_SRC"
 }

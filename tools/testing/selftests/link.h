@@ -324,8 +324,14 @@ static inline struct kverbs_item item(__u32 buf, __u64 from, __u32 region, __u64
 	return it;
 }
 
-#define SUBMIT(l, it) \
-	CHECK_EQ(CHECK_OK(kverbs_submit((l)->a, (l)->ca, it, 1)), 1)
+#define SUBMIT(l, it) submit(l, it, __FILE__, __LINE__)
+static inline void submit(struct link *l, const struct kverbs_item *it, const char *file, int line)
+{
+	int ret = kverbs_submit(l->a, l->ca, it, 1);
+
+	if (ret != 1)
+		fail_at(file, line, "submit gave %s", result_name(ret));
+}
 
 /* One write, to its end: with DELIVERED it is in place on every provider. */
 #define PUT(l, buf, from, region, to, length) \

@@ -67,7 +67,7 @@ static bool before_6_2(void)
 	int major = 0, minor = 0;
 
 	uname(&name);
-	sscanf(name.release, "%d.%d", &major, &minor);
+	CHECK_EQ(sscanf(name.release, "%d.%d", &major, &minor), 2);
 	return major * 100 + minor < 602;
 }
 
@@ -113,22 +113,32 @@ static void bad_exposures(void)
 
 	good.buf_id = writable;
 	for (i = 0; i < ARRAY_SIZE(far); i++) {
-		cmd = good, cmd.offset = far[i], cmd.length = 1;
+		cmd = good;
+		cmd.offset = far[i];
+		cmd.length = 1;
 		CHECK_ERR(kverbs_region_expose(l.b, &cmd), ERANGE);
-		cmd = good, cmd.offset = 1, cmd.length = far[i];
+		cmd = good;
+		cmd.offset = 1;
+		cmd.length = far[i];
 		CHECK_ERR(kverbs_region_expose(l.b, &cmd), ERANGE);
-		cmd = good, cmd.offset = far[i], cmd.length = far[i];
+		cmd = good;
+		cmd.offset = far[i];
+		cmd.length = far[i];
 		CHECK_ERR(kverbs_region_expose(l.b, &cmd), ERANGE);
 		cmd.target_id = l.listener;
 		CHECK_ERR(kverbs_region_expose(l.b, &cmd), ERANGE);
 	}
-	cmd = good, cmd.length = 0;
+	cmd = good;
+	cmd.length = 0;
 	CHECK_ERR(kverbs_region_expose(l.b, &cmd), EINVAL);
-	cmd = good, cmd.rights = 0;
+	cmd = good;
+	cmd.rights = 0;
 	CHECK_ERR(kverbs_region_expose(l.b, &cmd), EINVAL);
-	cmd = good, cmd.rights = KVERBS_RIGHT_WRITE | 2;
+	cmd = good;
+	cmd.rights = KVERBS_RIGHT_WRITE | 2;
 	CHECK_ERR(kverbs_region_expose(l.b, &cmd), EOPNOTSUPP);
-	cmd = good, cmd.buf_id = readable;
+	cmd = good;
+	cmd.buf_id = readable;
 	CHECK_ERR(kverbs_region_expose(l.b, &cmd), EACCES);
 	cmd.target_id = l.listener;
 	CHECK_ERR(kverbs_region_expose(l.b, &cmd), EACCES);
@@ -517,4 +527,7 @@ static const struct test tests[] = {
 	{ "budget_while_mapped", budget_while_mapped },
 };
 
-TESTS(tests)
+int main(int argc, char **argv)
+{
+	return tests_main(tests, ARRAY_SIZE(tests), argc, argv);
+}

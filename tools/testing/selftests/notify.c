@@ -446,4 +446,7 @@ static const struct test tests[] = {
 	{ "pending_is_bounded", pending_is_bounded },
 };
 
-TESTS(tests)
+int main(int argc, char **argv)
+{
+	return tests_main(tests, ARRAY_SIZE(tests), argc, argv);
+}

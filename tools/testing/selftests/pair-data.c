@@ -296,4 +296,7 @@ static const struct test tests[] = {
 	{ "cut_off", cut_off },
 };
 
-TESTS(tests)
+int main(int argc, char **argv)
+{
+	return tests_main(tests, ARRAY_SIZE(tests), argc, argv);
+}

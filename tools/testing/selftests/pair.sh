@@ -77,7 +77,7 @@ case_killed_server()
 		soon grep -qi connected serve.log
 		kill -KILL "$server"
 	else
-		head -c 60000000 /dev/zero >source
+		truncate -s 60000000 source
 		kv-sync "listening-$nr" >/dev/null
 		status=0
 		kverbs write --block 4K --depth 1 "$KV_PEER:$(port)" source >out 2>&1 ||
@@ -100,7 +100,7 @@ case_killed_writer()
 		kill -INT "$server"
 		soon is_gone "$server"
 	else
-		head -c 60000000 /dev/zero >source
+		truncate -s 60000000 source
 		kv-sync "listening-$nr" >/dev/null
 		kverbs write --block 4K --depth 1 "$KV_PEER:$(port)" source >out 2>&1 &
 		writer=$!

@@ -473,4 +473,7 @@ static const struct test tests[] = {
 	{ "query", query },
 };
 
-TESTS(tests)
+int main(int argc, char **argv)
+{
+	return tests_main(tests, ARRAY_SIZE(tests), argc, argv);
+}

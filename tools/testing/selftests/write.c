@@ -197,25 +197,35 @@ static void bad_items(void)
 
 	source(l.a, 4096, 0, 6, &buf);
 	good = item(buf, 0, f.region, 0, 64, KVERBS_COMPLETED);
-	it = good, it.op = 0;
+	it = good;
+	it.op = 0;
 	refused(&l, &it, EOPNOTSUPP);
-	it = good, it.op = ~0u;
+	it = good;
+	it.op = ~0u;
 	refused(&l, &it, EOPNOTSUPP);
-	it = good, it.flags = 1 << 31;
+	it = good;
+	it.flags = 1 << 31;
 	refused(&l, &it, EOPNOTSUPP);
-	it = good, it.until = KVERBS_POSTED;
+	it = good;
+	it.until = KVERBS_POSTED;
 	refused(&l, &it, EINVAL);
-	it = good, it.until = KVERBS_MOMENTS;
+	it = good;
+	it.until = KVERBS_MOMENTS;
 	refused(&l, &it, EINVAL);
-	it = good, it.until = KVERBS_CONSUMED;
+	it = good;
+	it.until = KVERBS_CONSUMED;
 	refused(&l, &it, EINVAL);
-	it = good, it.buf_id = 0;
+	it = good;
+	it.buf_id = 0;
 	refused(&l, &it, ENOENT);
-	it = good, it.buf_id = l.ca;
+	it = good;
+	it.buf_id = l.ca;
 	refused(&l, &it, ENOENT);
-	it = good, it.region_id = buf;
+	it = good;
+	it.region_id = buf;
 	refused(&l, &it, ENOENT);
-	it = good, it.region_id = ~0u;
+	it = good;
+	it.region_id = ~0u;
 	refused(&l, &it, ENOENT);
 	CHECK_ERR(kverbs_submit(l.a, l.ca, NULL, 1), EFAULT);
 	CHECK_ERR(kverbs_submit(l.a, l.ca, &good, 0), EINVAL);
@@ -548,4 +558,7 @@ static const struct test tests[] = {
 	{ "depths", depths },
 };
 
-TESTS(tests)
+int main(int argc, char **argv)
+{
+	return tests_main(tests, ARRAY_SIZE(tests), argc, argv);
+}

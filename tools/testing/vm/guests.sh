@@ -75,7 +75,7 @@ base_archive()
 # stage DIR ROLE: what every guest gets. The caller adds plan and programs.
 stage()
 {
-	local dir=$1 role=$2 file
+	local dir=$1 role=$2 small=${KV_SMALL-} file
 
 	mkdir -p "$dir/bin" "$dir/tests"
 	cp "$VM/guest/init" "$VM/guest/checks" "$dir/"
@@ -96,11 +96,16 @@ stage()
 			# shellcheck disable=SC2053 # a pattern
 			[[ $lane != $glob ]] || echo "$expression"
 		done >"$dir/known-splats"
+	# The deep lane is some ten times slower than the others: small counts.
+	[ "$KV_KERNEL" != debug ] || small=1
 	{
 		echo "KV_ROLE=$role KV_PROVIDER=$lane_link KV_LANE=$lane"
-		echo "KV_SMALL=${KV_SMALL-}"
+		echo "KV_SMALL=$small"
 	} >"$dir/env"
 }
+
+# The kernel's own watchdogs shall catch what hangs, not a busy host.
+WATCHDOGS="rcupdate.rcu_cpu_stall_timeout=120 workqueue.watchdog_thresh=120"
 
 # boot_um DIR: its console is the log, its results go through hostfs.
 boot_um()
@@ -111,7 +116,7 @@ boot_um()
 	: >"$dir/results"
 	setsid "$KV_BOOT" mem=768M root=/dev/root rootfstype=hostfs rootflags=/ ro \
 		init="$dir/stage/init" KV="$dir/stage" uml_dir="$dir/uml/" \
-		umid=guest con=null con0=fd:0,fd:1 loglevel=8 \
+		umid=guest con=null con0=fd:0,fd:1 loglevel=8 $WATCHDOGS \
 		>"$dir/console.log" 2>&1 </dev/null &
 	GUEST_PIDS+=($!)
 }
@@ -133,7 +138,7 @@ boot_qemu()
 	rm -rf "$tree" "$dir/stage.cpio"
 	: >"$dir/results"
 	append="console=ttyS0 panic=-1 mitigations=off cryptomgr.notests"
-	append="$append quiet log_buf_len=4M KV=/kv"
+	append="$append $WATCHDOGS quiet log_buf_len=4M KV=/kv"
 	[ "$KV_KERNEL" != debug ] || append="$append panic_on_warn=1"
 	if [ "$role" != both ]; then
 		[ "$role" = A ] || server=off
