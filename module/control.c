@@ -448,7 +448,9 @@ static void kverbs_control_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 			.vendor_err = wc->vendor_err,
 		};
 
-		kverbs_connection_fail(conn, &why);
+		/* Flushed before it was up: the connection manager knows why. */
+		if (wc->status != IB_WC_WR_FLUSH_ERR || conn->was_up)
+			kverbs_connection_fail(conn, &why);
 		return;
 	}
 	ret = kverbs_control_receive(conn, recv, wc->byte_len);

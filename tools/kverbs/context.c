@@ -119,6 +119,28 @@ static void caps_print(const char *key, const char *label, const struct kverbs_c
 	out_close();
 }
 
+/* For programs only. */
+static void counters_print(const struct kverbs_counters *c)
+{
+	out_object("counters");
+	out_num("submitted", NULL, c->submitted);
+	out_num("finished", NULL, c->finished);
+	out_num("failed", NULL, c->failed);
+	out_num("bytes", NULL, c->bytes);
+	out_num("wrs", NULL, c->wrs);
+	out_num("posts", NULL, c->posts);
+	out_num("signaled", NULL, c->signaled);
+	out_num("partial_posts", NULL, c->partial_posts);
+	out_num("flushed", NULL, c->flushed);
+	out_num("slot_stalls", NULL, c->slot_stalls);
+	out_num("credit_stalls", NULL, c->credit_stalls);
+	out_num("ctrl_sent", NULL, c->ctrl_sent);
+	out_num("ctrl_received", NULL, c->ctrl_received);
+	out_num("notified", NULL, c->notified);
+	out_num("regions_received", NULL, c->regions_received);
+	out_close();
+}
+
 void conn_print(const struct kverbs_conn_query *query, bool software)
 {
 	char text[KVERBS_ADDR_TEXT];
@@ -146,5 +168,6 @@ void conn_print(const struct kverbs_conn_query *query, bool software)
 	out_text("  queues       send WR recv WR send SGE send CQE recv CQE\n");
 	caps_print("queues_asked", "  asked", &query->asked);
 	caps_print("queues_actual", "  granted", &query->actual);
+	counters_print(&query->counters);
 	out_close();
 }

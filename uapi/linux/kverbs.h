@@ -35,10 +35,12 @@
  *  - ETIMEDOUT: the caller's time-out passed.
  *  - ENODEV: no RDMA device on the route, or the device is gone.
  *  - ENOTCONN: the connection is not up (not yet, or not any more).
- *  - EBUSY: the object is in use in a way that forbids this now.
  *  - EACCES: the memory does not carry the right that was asked for.
  *  - ECONNREFUSED, ECONNRESET, EHOSTUNREACH, EADDRINUSE, EADDRNOTAVAIL,
- *    EPROTO: as for sockets; &struct kverbs_error says which step failed.
+ *    EPROTO, EPROTONOSUPPORT: as for sockets; &struct kverbs_error says which
+ *    step failed.
+ *  - EIO, EREMOTEIO, EACCES, ECANCELED: in errors and final events: the device
+ *    or the peer's failed, the peer's refused a key, this end aborted.
  *
  * A failed ioctl changes nothing. Times are CLOCK_MONOTONIC nanoseconds,
  * lengths and offsets are bytes, time-outs are milliseconds.
@@ -340,7 +342,7 @@ struct kverbs_buf_alloc {
  * @id: of a buffer, connection, listener or region
  *
  * A connection is closed; the call returns when the final events of its work
- * are queued. A buffer in use lives on until that use ends. A listener's
+ * are queued, or after 20 s as for ABORT. A buffer in use lives on until that use ends. A listener's
  * connections that were accepted stay. An exposed region can only be destroyed
  * by closing its connection, which this does. A remote region is forgotten.
  */
@@ -450,8 +452,10 @@ struct kverbs_disconnect {
  * @size: sizeof(struct kverbs_abort)
  * @conn_id: in
  *
- * Returns when every accepted item has its final event queued. The id stays,
- * for CONN_QUERY, until destroyed.
+ * Returns when every accepted item has its final event queued, or after 20 s: a
+ * provider that does not give its queue pair back by then is waited for in the
+ * background. ENOTCONN: it had ended already. The id stays, for CONN_QUERY, until
+ * destroyed.
  */
 struct kverbs_abort {
 	__u32 size;
@@ -584,7 +588,7 @@ struct kverbs_conn_query {
  * @size: sizeof(struct kverbs_region_expose)
  * @flags: must be 0
  * @target_id: a connection that is up, or a listener: then every connection
- *	accepted later gets a region of its own over the same memory
+ *	that ACCEPT takes later gets a region of its own over the same memory
  * @buf_id: a writable buffer
  * @offset: start in the buffer
  * @length: bytes, not 0
