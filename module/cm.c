@@ -14,6 +14,12 @@
 #include "cm.h"
 #include "trace.h"
 
+/*
+ * Requests that the provider may hold for us: more than any listener is likely
+ * to admit. An iWARP provider resets what is beyond it without a word, while we
+ * refuse with a reason.
+ */
+#define KVERBS_CM_BACKLOG	4096
 #define KVERBS_CM_RETRIES	6	/* 7 would be for ever */
 #define KVERBS_CM_ACK_TIMEOUT	16	/* 4.096 us << 16 = 268 ms */
 
@@ -511,7 +517,7 @@ static int kverbs_listener_bind(struct kverbs_listener *l, struct sockaddr_stora
 	if (addr->ss_family == AF_INET6)
 		ret = rdma_set_afonly(l->cm_id, 1);
 	ret = ret ?: rdma_bind_addr(l->cm_id, (struct sockaddr *)addr);
-	return ret ?: rdma_listen(l->cm_id, l->backlog);
+	return ret ?: rdma_listen(l->cm_id, KVERBS_CM_BACKLOG);
 }
 
 /**

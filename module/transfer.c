@@ -7,10 +7,9 @@
  * COMPLETED and its source may be reused. From there on it waits for the peer's
  * acknowledgements, or ends by its time-out.
  *
- * A transfer that met an error ends when its last work request is reclaimed:
- * not before, since the device may still read its source. Transfers that were
- * never posted, or wait for an acknowledgement that will not come, are ended by
- * kverbs_work_abort(), when nothing is on the device any more.
+ * After the first error nothing ends by itself any more: the connection is torn
+ * down, and when nothing is on the device all that is left is ended by
+ * kverbs_work_abort(), in the order of submission.
  */
 #include <linux/ktime.h>
 #include <linux/overflow.h>
@@ -202,11 +201,7 @@ static void kverbs_transfer_reclaimed(struct kverbs_slot_owner *owner,
 		t->error.vendor_err = fate->vendor_err;
 	}
 	t->broken |= !!fate->status;
-	if (t->wrs)
-		return;
-	if (unlikely(t->broken))
-		kverbs_transfer_abort(t);
-	else if (!t->slice.left)
+	if (!t->wrs && !t->slice.left && !t->broken)
 		kverbs_transfer_completed(t, fate->now);
 }
 

@@ -114,6 +114,7 @@ is_gone()
 	! kill -0 "$1" 2>/dev/null
 }
 
+# Never called as a condition: the shell would ignore set -e in all of it.
 run_case()
 {
 	dir=$(mktemp -d /tmp/case.XXXXXX)
@@ -127,10 +128,9 @@ run_case()
 	case $status in
 	0) echo "ok $nr - $1" ;;
 	77) echo "ok $nr - $1 # SKIP $(tail -n1 "$dir.log")" ;;
-	*) echo "not ok $nr - $1" ;;
+	*) echo "not ok $nr - $1"; failed=1 ;;
 	esac
 	rm -rf "$dir" "$dir.log"
-	[ $status = 0 ] || [ $status = 77 ]
 }
 
 run_cases()
@@ -152,7 +152,7 @@ run_cases()
 	nr=0 failed=0
 	for name; do
 		nr=$((nr + 1))
-		run_case "$name" || failed=1
+		run_case "$name"
 	done
 	exit $failed
 }
