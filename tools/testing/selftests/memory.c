@@ -64,11 +64,13 @@ static void bad_addresses(void)
 static bool before_6_2(void)
 {
 	struct utsname name;
-	int major = 0, minor = 0;
+	unsigned long major;
+	char *end;
 
-	uname(&name);
-	CHECK_EQ(sscanf(name.release, "%d.%d", &major, &minor), 2);
-	return major * 100 + minor < 602;
+	CHECK_SYS(uname(&name));
+	major = strtoul(name.release, &end, 10);
+	CHECK_EQ(*end, '.');
+	return major < 6 || (major == 6 && strtoul(end + 1, NULL, 10) < 2);
 }
 
 static void protections(void)

@@ -23,6 +23,7 @@ at() { echo "$KV_ADDR:$(port)"; }
 
 serve()
 {
+	rm -f serve.log
 	kverbs serve "$(at)" "$@" >serve.log 2>&1 &
 	server=$!
 	soon test -s serve.log
