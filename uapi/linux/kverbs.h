@@ -342,9 +342,10 @@ struct kverbs_buf_alloc {
  * @id: of a buffer, connection, listener or region
  *
  * A connection is closed; the call returns when the final events of its work
- * are queued, or after 20 s as for ABORT. A buffer in use lives on until that use ends. A listener's
- * connections that were accepted stay. An exposed region can only be destroyed
- * by closing its connection, which this does. A remote region is forgotten.
+ * are queued, or after 20 s as for ABORT. A buffer in use lives on until that use
+ * ends. A listener's connections that were accepted stay. An exposed region can
+ * only be destroyed by closing its connection, which this does. A remote region
+ * is forgotten.
  */
 struct kverbs_destroy {
 	__u32 size;

@@ -72,7 +72,8 @@ static void stream_run(struct stream *s, void (*beat)(void))
 		for (i = 0; i < nr; i++)
 			stream_event(s, &events[i]);
 	}
-	CHECK(ret == -ENOTCONN || ret == -ENOENT);
+	/* Between the device's going and the connection's end it is ENODEV. */
+	CHECK(ret == -ENOTCONN || ret == -ENOENT || ret == -ENODEV);
 }
 
 /* After the end: what is left comes, and nothing twice. */

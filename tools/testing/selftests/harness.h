@@ -164,7 +164,7 @@ static inline bool on_siw(void)
 	return !strcmp(env("KV_PROVIDER", "rxe"), "siw");
 }
 
-/* Emulated processors are some ten times slower than user-mode Linux. */
+/* Emulated processors: what is waited for may take longer there. */
 static inline bool slow(void)
 {
 	static int answer = -1;
@@ -183,12 +183,15 @@ static inline bool slow(void)
 	return answer;
 }
 
-/* How much of a thing: all of it, less on a slow machine, least with KV_SMALL. */
+/*
+ * How much of a thing: all of it; less on a kernel that watches its own locks and
+ * memory, which takes its time; least with KV_SMALL.
+ */
 static inline uint64_t amount(uint64_t all, uint64_t less, uint64_t least)
 {
 	if (*env("KV_SMALL", ""))
 		return least;
-	return slow() ? less : all;
+	return access("/proc/lockdep_stats", F_OK) ? all : less;
 }
 
 static inline int case_limit(void)

@@ -371,7 +371,7 @@ static void patient_final(struct link *l)
  */
 static void huge(__u32 depth)
 {
-	const __u64 length = amount(128 * MIB, GIB, 16 * MIB), from = 2 * MIB, to = 3 * MIB;
+	const __u64 length = amount(GIB, 128 * MIB, 16 * MIB), from = 2 * MIB, to = 3 * MIB;
 	struct kverbs_conn_attr attr = { .depth = depth };
 	struct link l = link_with(&attr);
 	struct kverbs_conn_query query = conn_query(l.a, l.ca);

@@ -105,7 +105,7 @@ stage()
 }
 
 # The kernel's own watchdogs shall catch what hangs, not a busy host.
-WATCHDOGS="rcupdate.rcu_cpu_stall_timeout=120 workqueue.watchdog_thresh=120"
+WATCHDOGS=(rcupdate.rcu_cpu_stall_timeout=120 workqueue.watchdog_thresh=120)
 
 # boot_um DIR: its console is the log, its results go through hostfs.
 boot_um()
@@ -116,7 +116,7 @@ boot_um()
 	: >"$dir/results"
 	setsid "$KV_BOOT" mem=768M root=/dev/root rootfstype=hostfs rootflags=/ ro \
 		init="$dir/stage/init" KV="$dir/stage" uml_dir="$dir/uml/" \
-		umid=guest con=null con0=fd:0,fd:1 loglevel=8 $WATCHDOGS \
+		umid=guest con=null con0=fd:0,fd:1 loglevel=8 "${WATCHDOGS[@]}" \
 		>"$dir/console.log" 2>&1 </dev/null &
 	GUEST_PIDS+=($!)
 }
@@ -138,7 +138,7 @@ boot_qemu()
 	rm -rf "$tree" "$dir/stage.cpio"
 	: >"$dir/results"
 	append="console=ttyS0 panic=-1 mitigations=off cryptomgr.notests"
-	append="$append $WATCHDOGS quiet log_buf_len=4M KV=/kv"
+	append="$append ${WATCHDOGS[*]} quiet log_buf_len=4M KV=/kv"
 	[ "$KV_KERNEL" != debug ] || append="$append panic_on_warn=1"
 	if [ "$role" != both ]; then
 		[ "$role" = A ] || server=off
