@@ -556,11 +556,14 @@ void kverbs_region_end(struct kverbs_connection *conn)
 	LIST_HEAD(remotes);
 	LIST_HEAD(regions);
 
+	/* ACCEPT or CONNECT may be telling of them just now. */
+	mutex_lock(&work->remote_lock);
 	spin_lock_bh(&conn->qp.lock);
 	list_splice_init(&work->regions, &regions);
 	list_splice_init(&work->remotes, &remotes);
 	INIT_LIST_HEAD(&work->advertise);
 	spin_unlock_bh(&conn->qp.lock);
+	mutex_unlock(&work->remote_lock);
 
 	list_for_each_entry_safe(own, next_own, &regions, list) {
 		kverbs_context_unpublish(conn->ctx, &own->obj);
