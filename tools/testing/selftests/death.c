@@ -443,7 +443,7 @@ static void removed_in_transfer_body(void)
 	stream_run(&s, remove_in_time);
 	stream_finish(&s);
 	pthread_join(remover, NULL);
-	CHECK(s.failed);
+	/* What was under way may have ended well just before. */
 	CHECK(s.last.status);
 	CHECK(NEXT_EVENT(l.b, KVERBS_EVENT_CONN, l.cb).status);
 	gone(l.b, KVERBS_EVENT_LISTENER, l.listener);

@@ -80,7 +80,11 @@ static void protections(void)
 
 	memset(mem, 1, 2 * PAGE);
 	CHECK_SYS(mprotect(mem, 2 * PAGE, PROT_NONE));
-	CHECK_ERR(try(fd, mem, PAGE, 0), EFAULT);
+	/* Before 6.2 a private mapping is pinned by force: see module/compat.h. */
+	if (before_6_2())
+		CHECK_OK(try(fd, mem, PAGE, 0));
+	else
+		CHECK_ERR(try(fd, mem, PAGE, 0), EFAULT);
 	CHECK_ERR(try(fd, mem, PAGE, KVERBS_BUF_WRITABLE), EFAULT);
 	CHECK_SYS(mprotect(mem, 2 * PAGE, PROT_READ));
 	CHECK_OK(try(fd, mem, PAGE, 0));
