@@ -22,6 +22,9 @@
 #include <linux/kverbs.h>
 #include "wire.h"
 
+/* What an id with an IP address leaves to its consumer (cma.c): 92 - 36 bytes. */
+static_assert(KVERBS_WIRE_HELLO <= KVERBS_WIRE_HELLO_MAX);
+
 #define WIRE_MIN_CONTROL	4	/* fewer control credits can dead-lock */
 #define WIRE_MIN_DATA		1
 #define WIRE_HELLO_FIXED	8	/* same in every version, from the start */
