@@ -65,10 +65,13 @@ check: ## lint, builds, all tests on all kernels; TEST='glob' picks by name
 check-fast: ## the same in user-mode Linux only, in small
 	tools/testing/check --fast
 
+bench-compare: ## kverbs beside the provider alone and ib_write_bw; KERNELS= ROUNDS=
+	tools/testing/bench/compare
+
 lint: ## read the sources over
 	tools/lint/run
 
 clean: ## forget what was built here; fetched kernels stay in the cache
 	rm -rf build
 
-.PHONY: all help module tools install modules demo check check-fast lint clean
+.PHONY: all help module tools install modules demo check check-fast bench-compare lint clean

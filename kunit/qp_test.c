@@ -81,6 +81,7 @@ static const struct kverbs_qp_ops stage_ops = {
 /* Make the stage's queue pair with @depth data slots. */
 static void set_up(struct kunit *test, u32 depth, bool iwarp)
 {
+	const struct kverbs_conn_attr conn = { .poll = KVERBS_POLL_SOFTIRQ };
 	struct stage *st = test->priv;
 	struct ib_qp_init_attr attr;
 	struct ib_qp *ibqp;
@@ -90,8 +91,7 @@ static void set_up(struct kunit *test, u32 depth, bool iwarp)
 	st->dev.max_msg = 1 << 30;
 	st->dev.max_sge = 4;
 	kverbs_qp_init(&st->qp, &stage_ops);
-	KUNIT_ASSERT_EQ(test, 0, kverbs_qp_alloc(&st->qp, &st->dev, depth,
-						 KVERBS_POLL_SOFTIRQ));
+	KUNIT_ASSERT_EQ(test, 0, kverbs_qp_alloc(&st->qp, &st->dev, depth, &conn));
 	kverbs_qp_attr(&st->qp, &attr);
 	ibqp = ib_create_qp(st->qp.pd, &attr);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(ibqp));

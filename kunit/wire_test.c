@@ -296,6 +296,14 @@ static const u8 goodbye_bytes[] = {
 	0x00, 0x00, 0x00, 0x00,				/* 20 reserved */
 };
 
+static const u8 message_bytes[] = {
+	0x08, 0x00, 0x00, 0x21, 0x01, 0x02, 0x03, 0x04,
+	0xfe, 0xdc, 0xba, 0x98, 0x00, 0x00, 0x00, 0x00,
+	0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x04,	/* 16 seq */
+	0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7, 0xa8,	/* 24 tag */
+	0x6b,							/* 32 "k" */
+};
+
 static const __be32 two_keys[] = {
 	cpu_to_be32(0xcafebabe), cpu_to_be32(0xdeadbeef),
 };
@@ -360,6 +368,15 @@ static const struct golden goldens[] = {
 	}, {
 		"goodbye", goodbye_bytes, sizeof(goodbye_bytes),
 		{ .type = KVERBS_MSG_GOODBYE, COUNTERS, .goodbye = 110 },
+	}, {
+		"message", message_bytes, sizeof(message_bytes),
+		{
+			.type = KVERBS_MSG_MESSAGE, COUNTERS,
+			.message = {
+				.seq = 0x300000004, .tag = 0xa1a2a3a4a5a6a7a8,
+				.length = 1, .bytes = "k",
+			},
+		},
 	},
 };
 
@@ -391,6 +408,10 @@ static bool same_body(const struct kverbs_msg *a, const struct kverbs_msg *b)
 		return a->consumed == b->consumed && a->persisted == b->persisted;
 	case KVERBS_MSG_GOODBYE:
 		return a->goodbye == b->goodbye;
+	case KVERBS_MSG_MESSAGE:
+		return a->message.seq == b->message.seq && a->message.tag == b->message.tag &&
+		       a->message.length == b->message.length &&
+		       !memcmp(a->message.bytes, b->message.bytes, a->message.length);
 	default:
 		return true;
 	}
@@ -479,6 +500,9 @@ static void extended(struct kunit *test)
 			KUNIT_EXPECT_EQ_MSG(test, -EPROTO,
 					    kverbs_wire_get(&msg, buf, g->len + more, 0),
 					    "%s, %u bytes more", g->name, more);
+			/* A message is as long as it says. */
+			if (g->msg.type == KVERBS_MSG_MESSAGE)
+				continue;
 			buf[3] = g->len + more;
 			KUNIT_EXPECT_EQ_MSG(test, -EPROTO,
 					    kverbs_wire_get(&msg, buf, g->len + more, 0),
@@ -537,7 +561,7 @@ struct patch {
 
 static const struct patch hostile_values[] = {
 	PATCH(credit, "type 0", 0, 1, 0),
-	PATCH(credit, "type 8", 0, 1, 8),
+	PATCH(credit, "type 9", 0, 1, 9),
 	PATCH(credit, "type 255", 0, 1, 255),
 	PATCH(credit, "notify on CREDIT", 1, 1, 1),
 	PATCH(credit, "length 0", 2, 2, 0),
@@ -547,7 +571,7 @@ static const struct patch hostile_values[] = {
 	PATCH(credit, "reserved", 12, 4, 0x80000000),
 	PATCH(region, "notify on REGION", 1, 1, 1),
 	PATCH(region, "region 0", 16, 4, 0),
-	PATCH(region, "unknown right", 20, 4, 2),
+	PATCH(region, "unknown right", 20, 4, 8),
 	PATCH(region, "length 0", 24, 8, 0),
 	PATCH(region, "length one key too long", 24, 8, 0x400000 - 0x234 + 1),
 	PATCH(region, "length one key too short", 24, 8, 0x300000 - 0x234),
@@ -590,6 +614,8 @@ static const struct patch hostile_values[] = {
 	PATCH(goodbye, "errno 4096", 16, 4, 4096),
 	PATCH(goodbye, "errno 2^32-1", 16, 4, U32_MAX),
 	PATCH(goodbye, "reserved", 20, 4, 0x01000000),
+	PATCH(message, "seq 0", 16, 8, 0),
+	PATCH(message, "notify on MESSAGE", 1, 1, 1),
 };
 
 static const struct patch odd_values[] = {
@@ -597,6 +623,7 @@ static const struct patch odd_values[] = {
 	PATCH(credit, "control counter 2^32-1", 4, 4, U32_MAX),
 	PATCH(credit, "data counter 2^32-1", 8, 4, U32_MAX),
 	PATCH(region, "no rights", 20, 4, 0),
+	PATCH(region, "every right", 20, 4, 7),
 	PATCH(region, "length longest for 4 keys", 24, 8, 0x400000 - 0x234),
 	PATCH(region, "length shortest for 4 keys", 24, 8, 0x300000 - 0x234 + 1),
 	PATCH(region, "addr highest", 40, 8, U64_MAX - 0x300000),
@@ -645,6 +672,34 @@ static void odd_but_valid(struct kunit *test)
 }
 
 /* As many keys as fit a receive, and what does not fit any more. */
+static void message_lengths(struct kunit *test)
+{
+	u8 bytes[KVERBS_MESSAGE_MAX + 1], slot[KVERBS_WIRE_SLOT];
+	struct kverbs_msg msg = { .type = KVERBS_MSG_MESSAGE }, got;
+	u32 len, i;
+
+	for (i = 0; i < sizeof(bytes); i++)
+		bytes[i] = 7 * i + 1;
+	for (i = 1; i <= sizeof(bytes); i++) {
+		msg.message = (struct kverbs_msg_bytes) { .seq = i, .length = i, .bytes = bytes };
+		memset(slot, 0xa5, sizeof(slot));
+		len = kverbs_wire_put(&msg, slot);
+		KUNIT_ASSERT_EQ(test, len, 32 + i);
+		KUNIT_EXPECT_EQ(test, slot[len], 0xa5);
+		if (i > KVERBS_MESSAGE_MAX) {
+			KUNIT_EXPECT_EQ(test, -EPROTO,
+					kverbs_wire_get(&got, at_end(slot, len), len, 0));
+			continue;
+		}
+		KUNIT_ASSERT_EQ(test, 0, kverbs_wire_get(&got, at_end(slot, len), len, 0));
+		KUNIT_EXPECT_TRUE(test, same(&msg, &got));
+	}
+	/* Without bytes it is none. */
+	msg.message = (struct kverbs_msg_bytes) { .seq = 1, .bytes = bytes };
+	len = kverbs_wire_put(&msg, slot);
+	KUNIT_EXPECT_EQ(test, -EPROTO, kverbs_wire_get(&got, at_end(slot, len), len, 0));
+}
+
 static void most_keys(struct kunit *test)
 {
 	struct kverbs_msg msg = {
@@ -709,7 +764,7 @@ static void huge_region(struct kunit *test)
 static void future_version(struct kunit *test)
 {
 	static const u8 future[] = {
-		0x08, 0xff, 0x00, 0x14, 0x01, 0x02, 0x03, 0x04,
+		0x09, 0xff, 0x00, 0x14, 0x01, 0x02, 0x03, 0x04,
 		0xfe, 0xdc, 0xba, 0x98, 0x00, 0x00, 0x00, 0x00,
 		0xff, 0xff, 0xff, 0xff,
 	};
@@ -718,7 +773,7 @@ static void future_version(struct kunit *test)
 	u8 *buf;
 	int i;
 
-	for (i = 8; i < 256; i++) {
+	for (i = 9; i < 256; i++) {
 		buf = at_end(future, sizeof(future));
 		buf[0] = i;
 		buf[12] = 0xff;
@@ -758,6 +813,7 @@ static struct kunit_case wire_cases[] = {
 	KUNIT_CASE(flipped),
 	KUNIT_CASE(hostile),
 	KUNIT_CASE(odd_but_valid),
+	KUNIT_CASE(message_lengths),
 	KUNIT_CASE(most_keys),
 	KUNIT_CASE(huge_region),
 	KUNIT_CASE(future_version),

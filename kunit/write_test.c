@@ -15,7 +15,7 @@
 
 #include "../module/cm.h"
 #include "../module/region.h"
-#include "../module/transfer.h"
+#include "../module/batch.h"
 #include "../module/work.h"
 
 #define PATIENCE_MS	20000
@@ -178,18 +178,22 @@ static void expose(struct kunit *test, struct ends *e)
 
 static void write(struct kunit *test, struct ends *e, struct kverbs_item *item)
 {
-	struct kverbs_transfer *t;
-	LIST_HEAD(batch);
+	struct kverbs_mapping *map;
+	struct kverbs_batch *batch;
+	int ret;
 
 	item->op = KVERBS_OP_WRITE;
+	KUNIT_ASSERT_EQ(test, kverbs_context_reserve(e->a, 1), 1);
 	KUNIT_ASSERT_EQ(test, kverbs_connection_hold(e->conn_a, KVERBS_CONN_UP), 0);
-	t = kverbs_transfer_create(e->conn_a, item, e->source, e->remote);
-	if (!IS_ERR(t)) {
-		list_add_tail(&t->list, &batch);
-		KUNIT_EXPECT_EQ(test, kverbs_work_submit(e->conn_a, &batch), 0);
-	}
+	map = kverbs_mapping_get(e->source, e->conn_a->qp.dev);
+	batch = kverbs_batch_create(e->conn_a, 1);
+	ret = kverbs_transfer_check(e->conn_a, item) ?:
+	      kverbs_transfer_init(batch, item, e->source, map, e->remote) ?:
+	      kverbs_work_submit(e->conn_a, batch);
+	kverbs_mapping_put(map);
+	kverbs_batch_put(batch);
 	kverbs_connection_unhold(e->conn_a);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(t));
+	KUNIT_ASSERT_EQ(test, ret, 0);
 }
 
 /* All of the sink is guard but for what @item placed. */
@@ -338,14 +342,9 @@ static int write_suite_init(struct kunit_suite *suite)
 	ret = kverbs_connection_init();
 	if (ret)
 		goto err_memory;
-	ret = kverbs_transfer_init();
-	if (ret)
-		goto err_connection;
 	ret = kverbs_device_init();
 	if (!ret)
 		return 0;
-	kverbs_transfer_exit();
-err_connection:
 	kverbs_connection_exit();
 err_memory:
 	kverbs_memory_exit();
@@ -357,7 +356,6 @@ static void write_suite_exit(struct kunit_suite *suite)
 	kverbs_device_exit();
 	kverbs_connection_exit();
 	kverbs_memory_exit();
-	kverbs_transfer_exit();
 }
 
 static struct kunit_case write_cases[] = {

@@ -65,9 +65,10 @@ static const struct kverbs_ioctl kverbs_ioctls[] = {
 		     kverbs_ioctl_region_expose),
 	KVERBS_IOCTL(KVERBS_REGION_LIST, kverbs_region_list, regions,
 		     kverbs_ioctl_region_list),
-	KVERBS_IOCTL(KVERBS_SUBMIT, kverbs_submit, error, kverbs_ioctl_submit),
-	KVERBS_IOCTL(KVERBS_WAIT, kverbs_wait, events, kverbs_ioctl_wait),
+	KVERBS_IOCTL(KVERBS_SUBMIT, kverbs_submit, take, kverbs_ioctl_submit),
+	KVERBS_IOCTL(KVERBS_WAIT, kverbs_wait, take, kverbs_ioctl_wait),
 	KVERBS_IOCTL(KVERBS_ACK, kverbs_ack, seq, kverbs_ioctl_ack),
+	KVERBS_IOCTL(KVERBS_BENCH, kverbs_bench, ns, kverbs_ioctl_bench),
 };
 
 /**
@@ -203,6 +204,9 @@ static __poll_t kverbs_poll(struct file *file, struct poll_table_struct *table)
 	struct kverbs_context *ctx = file->private_data;
 
 	poll_wait(file, &ctx->events.wait, table);
+	/* Nothing would wake the sleeper. */
+	if (kverbs_context_polls(ctx))
+		return EPOLLERR;
 	return kverbs_event_pending(&ctx->events) ? EPOLLIN | EPOLLRDNORM : 0;
 }
 

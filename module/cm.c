@@ -25,17 +25,29 @@
 
 static int kverbs_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
 
-static void kverbs_cm_param(struct rdma_conn_param *param, const void *data, u8 len)
+static void kverbs_cm_param(const struct kverbs_connection *conn,
+			    struct rdma_conn_param *param, const void *data, u8 len)
 {
 	*param = (struct rdma_conn_param) {
 		.private_data = data,
 		.private_data_len = len,
-		.responder_resources = 1,
-		.initiator_depth = 1,
+		.responder_resources = conn->rd_in,
+		.initiator_depth = conn->rd_out,
 		.flow_control = 1,
 		.retry_count = KVERBS_CM_RETRIES,
 		.rnr_retry_count = KVERBS_CM_RETRIES,
 	};
+}
+
+/*
+ * Neither end has more reads and atomics on the way than the other can answer.
+ * rdma_cm tells the peer's numbers from our side: what it may want of us is
+ * responder_resources.
+ */
+static void kverbs_cm_agree(struct kverbs_connection *conn, const struct rdma_conn_param *peer)
+{
+	conn->rd_in = min(conn->rd_in, peer->responder_resources);
+	conn->rd_out = min(conn->rd_out, peer->initiator_depth);
 }
 
 static void kverbs_cm_addr_resolved(struct kverbs_connection *conn)
@@ -63,7 +75,7 @@ static void kverbs_cm_ask(struct kverbs_connection *conn,
 
 	kverbs_control_hello(&hello);
 	kverbs_wire_put_hello(&hello, data);
-	kverbs_cm_param(&param, data, sizeof(data));
+	kverbs_cm_param(conn, &param, data, sizeof(data));
 	rdma_set_ack_timeout(conn->cm_id, KVERBS_CM_ACK_TIMEOUT);
 	ret = connect(conn->cm_id, &param);
 	if (ret)
@@ -108,6 +120,8 @@ static void kverbs_cm_established(struct kverbs_connection *conn,
 		kverbs_connection_end(conn, KVERBS_STEP_HELLO, -ret);
 		return;
 	}
+	if (!conn->qp.dev->iwarp)
+		kverbs_cm_agree(conn, &event->param.conn);
 	kverbs_control_grant(conn, &hello);
 	kverbs_connection_snapshot(conn);
 	if (kverbs_connection_advance(conn, KVERBS_CONN_HANDSHAKE, KVERBS_CONN_UP))
@@ -351,7 +365,8 @@ static int kverbs_cm_refuse(struct rdma_cm_id *id, enum kverbs_reject reject)
 
 /* Queue pair and answer for a connection that is counted in and has its id. */
 static int kverbs_cm_answer(struct kverbs_connection *conn, struct kverbs_listener *l,
-			    const struct kverbs_hello *peer)
+			    const struct kverbs_hello *peer,
+			    const struct rdma_conn_param *asked)
 {
 	u8 data[KVERBS_WIRE_HELLO];
 	struct rdma_conn_param param;
@@ -365,7 +380,8 @@ static int kverbs_cm_answer(struct kverbs_connection *conn, struct kverbs_listen
 	kverbs_connection_expect(conn, l->half_open_ms);
 	kverbs_control_hello(&hello);
 	kverbs_wire_put_hello(&hello, data);
-	kverbs_cm_param(&param, data, sizeof(data));
+	kverbs_cm_agree(conn, asked);
+	kverbs_cm_param(conn, &param, data, sizeof(data));
 	rdma_set_ack_timeout(conn->cm_id, KVERBS_CM_ACK_TIMEOUT);
 	return rdma_accept(conn->cm_id, &param);
 }
@@ -385,12 +401,13 @@ static void kverbs_cm_adopt(struct kverbs_connection *conn, struct kverbs_listen
 }
 
 static void kverbs_cm_accept(struct kverbs_connection *conn, struct kverbs_listener *l,
-			     struct rdma_cm_id *id, const struct kverbs_hello *peer)
+			     struct rdma_cm_id *id, const struct kverbs_hello *peer,
+			     const struct rdma_conn_param *asked)
 {
 	int ret;
 
 	kverbs_cm_adopt(conn, l, id);
-	ret = kverbs_cm_answer(conn, l, peer);
+	ret = kverbs_cm_answer(conn, l, peer, asked);
 	if (ret) {
 		kverbs_cm_refuse(id, KVERBS_REJECT_RESOURCES);
 		kverbs_connection_end(conn, KVERBS_STEP_SETUP, -ret);
@@ -428,7 +445,7 @@ static int kverbs_cm_request(struct kverbs_listener *l, struct rdma_cm_id *id,
 		kverbs_cm_refuse(id, KVERBS_REJECT_RESOURCES);
 		return PTR_ERR(conn);
 	}
-	kverbs_cm_accept(conn, l, id, &hello);
+	kverbs_cm_accept(conn, l, id, &hello, &event->param.conn);
 	return 0;
 }
 

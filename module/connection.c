@@ -119,6 +119,11 @@ static const struct kverbs_qp_ops kverbs_connection_qp_ops = {
 	.event = kverbs_connection_qp_event,
 };
 
+static void kverbs_connection_poll(struct kverbs_poller *poller)
+{
+	kverbs_qp_poll(&container_of(poller, struct kverbs_connection, poller)->qp);
+}
+
 static void kverbs_connection_device_gone(struct kverbs_dev_user *user)
 {
 	kverbs_connection_end(container_of(user, struct kverbs_connection, user),
@@ -187,6 +192,7 @@ static bool kverbs_connection_dismantle(struct kverbs_connection *conn)
 	}
 
 	kverbs_connection_destroy_id(conn);
+	kverbs_context_remove_poller(conn->ctx, &conn->poller);
 	given_back = !kverbs_qp_destroy(&conn->qp);
 	if (!given_back)
 		ibdev_err(conn->qp.dev->ib,
@@ -297,6 +303,8 @@ struct kverbs_connection *kverbs_connection_create(struct kverbs_context *ctx,
 	INIT_WORK(&conn->teardown, kverbs_connection_teardown);
 	INIT_DELAYED_WORK(&conn->half_open, kverbs_connection_half_open);
 	INIT_LIST_HEAD(&conn->link);
+	INIT_LIST_HEAD(&conn->poller.list);
+	conn->poller.poll = kverbs_connection_poll;
 	kverbs_event_node_init(&conn->node, &kverbs_connection_event_ops);
 	kverbs_qp_init(&conn->qp, &kverbs_connection_qp_ops);
 
@@ -309,38 +317,45 @@ struct kverbs_connection *kverbs_connection_create(struct kverbs_context *ctx,
 }
 
 static int kverbs_connection_create_qp(struct kverbs_connection *conn, struct kverbs_dev *dev,
-				       u32 depth)
+				       u32 depth, const struct kverbs_conn_attr *attr)
 {
-	struct ib_qp_init_attr attr;
+	struct ib_qp_init_attr init;
 	int ret;
 
-	ret = kverbs_qp_alloc(&conn->qp, dev, depth, conn->attr.poll);
+	ret = kverbs_qp_alloc(&conn->qp, dev, depth, attr);
 	if (ret)
 		return ret;
-	kverbs_qp_attr(&conn->qp, &attr);
-	ret = rdma_create_qp(conn->cm_id, conn->qp.pd, &attr);
+	kverbs_qp_attr(&conn->qp, &init);
+	ret = rdma_create_qp(conn->cm_id, conn->qp.pd, &init);
 	if (!ret)
-		kverbs_qp_attach(&conn->qp, conn->cm_id->qp, &attr.cap);
+		kverbs_qp_attach(&conn->qp, conn->cm_id->qp, &init.cap);
 	return ret;
 }
 
 /*
  * A device's limit of work requests holds for small ones only: with many gather
- * elements it may refuse what it advertises. Then ask for less.
+ * elements it may refuse what it advertises. And it does not advertise what it
+ * can send inline. Then ask for less.
  */
 static int kverbs_connection_make_qp(struct kverbs_connection *conn, struct kverbs_dev *dev)
 {
-	u32 depth = conn->attr.depth ?: KVERBS_DEPTH;
+	struct kverbs_conn_attr attr = conn->attr;
+	u32 depth = attr.depth ?: KVERBS_DEPTH;
 	int ret;
 
 	for (;;) {
-		ret = kverbs_connection_create_qp(conn, dev, depth);
+		ret = kverbs_connection_create_qp(conn, dev, depth, &attr);
 		if ((ret != -EINVAL && ret != -ENOMEM) || depth == 1)
 			break;
 		kverbs_qp_destroy(&conn->qp);
 		kverbs_qp_free(&conn->qp);
-		depth /= 2;
+		if (attr.max_inline)
+			attr.max_inline /= 2;
+		else
+			depth /= 2;
 	}
+	if (!ret && conn->attr.poll == KVERBS_POLL_DIRECT)
+		kverbs_context_add_poller(conn->ctx, &conn->poller);
 	conn->info.depth_asked = conn->attr.depth ?: KVERBS_DEPTH;
 	return ret;
 }
@@ -367,6 +382,9 @@ int kverbs_connection_setup(struct kverbs_connection *conn)
 	if (ret)
 		return ret;
 	atomic_inc(&dev->connections);
+	conn->features = kverbs_dev_features(dev);
+	conn->rd_in = dev->rd_atomic;
+	conn->rd_out = dev->rd_atomic;
 	strscpy(conn->info.error.device, dev->ib->name, sizeof(conn->info.error.device));
 	ret = kverbs_connection_make_qp(conn, dev);
 	ret = ret ?: kverbs_control_alloc(conn);
@@ -659,6 +677,9 @@ void kverbs_connection_query(struct kverbs_connection *conn, struct kverbs_conn_
 	query->initiator = conn->initiator;
 	query->poll = conn->attr.poll;
 	query->depth = conn->qp.depth;
+	query->flags = conn->attr.flags;
+	query->wr_ceiling = conn->qp.limits.max_bytes;
+	query->rd_atomic = conn->rd_out;
 	query->asked = conn->qp.asked;
 	query->actual = conn->qp.actual;
 	memcpy(query->src, &conn->src, sizeof(query->src));

@@ -105,8 +105,12 @@ struct kverbs_connection_ops {
  * @user: its place in the device's list
  * @connect: asks the peer, where the connection manager's handler must not wait
  * @peer_minor: protocol version of the peer
+ * @features: what this connection can do, enum kverbs_feature
+ * @rd_out: reads and atomics that we may have on the way
+ * @rd_in: that the peer may; both from the device, then as agreed
  * @control: the control channel
  * @qp: the queue pair
+ * @poller: looks at a send completion queue that is polled directly
  * @node: the state as an event, pushed when DEAD
  * @taken: ACCEPT has taken it; guarded by the listener's lock
  * @link: in @listener's queue of connections to accept
@@ -140,8 +144,12 @@ struct kverbs_connection {
 	struct kverbs_dev_user user;
 	struct work_struct connect;
 	u8 peer_minor;
+	u32 features;
+	u8 rd_out;
+	u8 rd_in;
 	struct kverbs_control control;
 	struct kverbs_qp qp;
+	struct kverbs_poller poller;
 	struct kverbs_event_node node;
 	bool taken;
 	struct list_head link;

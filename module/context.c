@@ -27,6 +27,8 @@ struct kverbs_context *kverbs_context_create(struct net *net)
 	ctx->net = get_net(net);
 	ctx->next_id = 1;
 	kverbs_event_init(&ctx->events);
+	mutex_init(&ctx->poll_lock);
+	INIT_LIST_HEAD(&ctx->pollers);
 	xa_init_flags(&ctx->ids, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 	return ctx;
 }
@@ -36,6 +38,7 @@ static void kverbs_context_release(struct kref *ref)
 	struct kverbs_context *ctx = container_of(ref, struct kverbs_context, ref);
 
 	xa_destroy(&ctx->ids);
+	mutex_destroy(&ctx->poll_lock);
 	put_net(ctx->net);
 	kfree(ctx);
 }
@@ -60,6 +63,97 @@ void kverbs_context_get(struct kverbs_context *ctx)
 void kverbs_context_put(struct kverbs_context *ctx)
 {
 	kref_put(&ctx->ref, kverbs_context_release);
+}
+
+/**
+ * kverbs_context_reserve() - room for items to be accepted
+ * @ctx: the context
+ * @nr: how many are wanted
+ *
+ * Context: Any.
+ * Return: how many may be accepted, at most @nr; the rest of
+ * KVERBS_MAX_PENDING is taken.
+ */
+u32 kverbs_context_reserve(struct kverbs_context *ctx, u32 nr)
+{
+	int old = atomic_read(&ctx->pending);
+	u32 got;
+
+	do {
+		got = min_t(u32, nr, KVERBS_MAX_PENDING - old);
+	} while (!atomic_try_cmpxchg(&ctx->pending, &old, old + got));
+	return got;
+}
+
+/**
+ * kverbs_context_unreserve() - items are taken, or were not accepted after all
+ * @ctx: the context
+ * @nr: how many
+ *
+ * Context: Any.
+ */
+void kverbs_context_unreserve(struct kverbs_context *ctx, u32 nr)
+{
+	atomic_sub(nr, &ctx->pending);
+}
+
+/**
+ * kverbs_context_add_poller() - whoever waits for events polls this, too
+ * @ctx: the context
+ * @poller: its @poll is set
+ *
+ * Context: Process context, may sleep.
+ */
+void kverbs_context_add_poller(struct kverbs_context *ctx, struct kverbs_poller *poller)
+{
+	mutex_lock(&ctx->poll_lock);
+	list_add_tail(&poller->list, &ctx->pollers);
+	mutex_unlock(&ctx->poll_lock);
+}
+
+/**
+ * kverbs_context_remove_poller() - it is not polled any more
+ * @ctx: the context
+ * @poller: added, or only initialised (then nothing happens)
+ *
+ * Context: Process context, may sleep; not from its @poll.
+ */
+void kverbs_context_remove_poller(struct kverbs_context *ctx, struct kverbs_poller *poller)
+{
+	mutex_lock(&ctx->poll_lock);
+	list_del_init(&poller->list);
+	mutex_unlock(&ctx->poll_lock);
+}
+
+/**
+ * kverbs_context_poll() - poll all of them once
+ * @ctx: the context
+ *
+ * One caller at a time: others return at once, what they wait for is under way.
+ *
+ * Context: Process context.
+ */
+void kverbs_context_poll(struct kverbs_context *ctx)
+{
+	struct kverbs_poller *poller;
+
+	if (!mutex_trylock(&ctx->poll_lock))
+		return;
+	list_for_each_entry(poller, &ctx->pollers, list)
+		poller->poll(poller);
+	mutex_unlock(&ctx->poll_lock);
+}
+
+/**
+ * kverbs_context_polls() - is there anything to be polled?
+ * @ctx: the context
+ *
+ * Context: Any.
+ * Return: true if events may come by kverbs_context_poll() alone.
+ */
+bool kverbs_context_polls(struct kverbs_context *ctx)
+{
+	return !list_empty_careful(&ctx->pollers);
 }
 
 /**

@@ -15,6 +15,7 @@
 #define KVERBS_CONTEXT_H
 
 #include <linux/kref.h>
+#include <linux/mutex.h>
 #include <linux/xarray.h>
 #include <net/net_namespace.h>
 
@@ -56,6 +57,16 @@ struct kverbs_object {
 };
 
 /**
+ * struct kverbs_poller - something that brings events only when it is polled
+ * @list: link in the context's pollers, empty when it is none
+ * @poll: look once; process context, must not sleep for long
+ */
+struct kverbs_poller {
+	struct list_head list;
+	void (*poll)(struct kverbs_poller *poller);
+};
+
+/**
  * struct kverbs_context - one open file
  * @ref: held by the file and by objects that may queue events
  * @net: the opener's network namespace, held
@@ -66,6 +77,8 @@ struct kverbs_object {
  * @nr_ids: objects published, at most KVERBS_MAX_IDS
  * @remotes: peers' regions published, at most KVERBS_MAX_REMOTE_IDS
  * @pending: items accepted whose final event has not been taken
+ * @poll_lock: guards @pollers; held while they poll
+ * @pollers: struct kverbs_poller
  */
 struct kverbs_context {
 	struct kref ref;
@@ -76,11 +89,21 @@ struct kverbs_context {
 	atomic_t nr_ids;
 	atomic_t remotes;
 	atomic_t pending;
+	struct mutex poll_lock;		/* see above */
+	struct list_head pollers;
 };
 
 struct kverbs_context *kverbs_context_create(struct net *net);
 void kverbs_context_get(struct kverbs_context *ctx);
 void kverbs_context_put(struct kverbs_context *ctx);
+
+u32 kverbs_context_reserve(struct kverbs_context *ctx, u32 nr);
+void kverbs_context_unreserve(struct kverbs_context *ctx, u32 nr);
+
+void kverbs_context_add_poller(struct kverbs_context *ctx, struct kverbs_poller *poller);
+void kverbs_context_remove_poller(struct kverbs_context *ctx, struct kverbs_poller *poller);
+void kverbs_context_poll(struct kverbs_context *ctx);
+bool kverbs_context_polls(struct kverbs_context *ctx);
 
 void kverbs_object_init(struct kverbs_object *obj, enum kverbs_kind kind,
 			void (*release)(struct kverbs_object *obj));

@@ -84,8 +84,8 @@ int kverbs_control_alloc(struct kverbs_connection *conn)
  * kverbs_control_free() - unmap and free the buffers
  * @conn: its queue pair is destroyed
  *
- * The receives themselves stay, since the program may not yet have taken their
- * events: they go with the connection (kverbs_control_release()).
+ * The receives themselves stay, bytes and all, since the program may not yet have
+ * taken their events: they go with the connection (kverbs_control_release()).
  *
  * Context: Process context, may sleep.
  */
@@ -96,12 +96,9 @@ void kverbs_control_free(struct kverbs_connection *conn)
 
 	if (!ctl->dev)
 		return;
-	for (i = 0; i < KVERBS_RECVS && ctl->recv[i].buf; i++) {
+	for (i = 0; i < KVERBS_RECVS && ctl->recv[i].buf; i++)
 		ib_dma_unmap_single(ctl->dev, ctl->recv[i].dma, KVERBS_WIRE_SLOT,
 				    DMA_FROM_DEVICE);
-		kfree(ctl->recv[i].buf);
-		ctl->recv[i].buf = NULL;
-	}
 	if (ctl->tx)
 		ib_dma_unmap_single(ctl->dev, ctl->tx_dma,
 				    KVERBS_CTRL_SLOTS * KVERBS_WIRE_SLOT, DMA_TO_DEVICE);
@@ -118,7 +115,12 @@ void kverbs_control_free(struct kverbs_connection *conn)
  */
 void kverbs_control_release(struct kverbs_connection *conn)
 {
-	kvfree(conn->control.recv);
+	struct kverbs_control *ctl = &conn->control;
+	int i;
+
+	for (i = 0; ctl->recv && i < KVERBS_RECVS; i++)
+		kfree(ctl->recv[i].buf);
+	kvfree(ctl->recv);
 }
 
 static int kverbs_recv_post(struct kverbs_recv *recv)
@@ -208,12 +210,41 @@ u32 kverbs_control_room(struct kverbs_connection *conn, enum kverbs_credit_class
 
 static enum kverbs_credit_class kverbs_control_class(const struct kverbs_msg *msg)
 {
-	return msg->type == KVERBS_MSG_DONE && msg->done.notify ?
-	       KVERBS_CREDIT_DATA : KVERBS_CREDIT_CONTROL;
+	switch (msg->type) {
+	case KVERBS_MSG_DONE:
+		return msg->done.notify ? KVERBS_CREDIT_DATA : KVERBS_CREDIT_CONTROL;
+	case KVERBS_MSG_IMM:
+	case KVERBS_MSG_MESSAGE:
+		return KVERBS_CREDIT_DATA;
+	default:
+		return KVERBS_CREDIT_CONTROL;
+	}
 }
 
-/* There is room: encode into the next buffer and add the SEND to the chain. */
-static void kverbs_control_add(struct kverbs_connection *conn, struct kverbs_msg *msg)
+/**
+ * kverbs_control_spend() - the next work request takes a receive of the peer's
+ *	data class without being a message
+ * @conn: the connection; there is a credit
+ *
+ * Context: Send queue lock held.
+ */
+void kverbs_control_spend(struct kverbs_connection *conn)
+{
+	lockdep_assert_held(&conn->qp.lock);
+	kverbs_credit_take(&conn->control.credit[KVERBS_CREDIT_DATA]);
+}
+
+/**
+ * kverbs_control_add() - encode into the next buffer and add a SEND to the chain
+ * @conn: the connection; there is room (kverbs_control_room())
+ * @msg: the message; its counters are filled in here
+ * @owner: told when it is reclaimed
+ *
+ * Context: Send queue lock held.
+ * Return: the work request.
+ */
+struct kverbs_wr *kverbs_control_add(struct kverbs_connection *conn, struct kverbs_msg *msg,
+				     struct kverbs_slot_owner *owner)
 {
 	struct kverbs_control *ctl = &conn->control;
 	u32 at = ctl->tx_next * KVERBS_WIRE_SLOT;
@@ -224,7 +255,7 @@ static void kverbs_control_add(struct kverbs_connection *conn, struct kverbs_msg
 	msg->control = kverbs_credit_announce(&ctl->credit[KVERBS_CREDIT_CONTROL]);
 	msg->data = kverbs_credit_announce(&ctl->credit[KVERBS_CREDIT_DATA]);
 
-	wr = kverbs_qp_next(&conn->qp, KVERBS_SLOT_CONTROL, &ctl->owner);
+	wr = kverbs_qp_next(&conn->qp, KVERBS_SLOT_CONTROL, owner);
 	wr->send.opcode = IB_WR_SEND;
 	wr->send.num_sge = 1;
 	wr->sge[0].addr = ctl->tx_dma + at;
@@ -237,10 +268,11 @@ static void kverbs_control_add(struct kverbs_connection *conn, struct kverbs_msg
 	conn->qp.counters.ctrl_sent++;
 	trace_kverbs_control(conn->obj.id, true, msg->type,
 			     kverbs_credit_room(&ctl->credit[KVERBS_CREDIT_CONTROL]));
+	return wr;
 }
 
 /**
- * kverbs_control_put() - add a message to the chain
+ * kverbs_control_put() - add a message to the chain, if there is room
  * @conn: the connection
  * @msg: the message; its counters are filled in here
  *
@@ -251,7 +283,7 @@ bool kverbs_control_put(struct kverbs_connection *conn, struct kverbs_msg *msg)
 {
 	if (!kverbs_control_room(conn, kverbs_control_class(msg)))
 		return false;
-	kverbs_control_add(conn, msg);
+	kverbs_control_add(conn, msg, &conn->control.owner);
 	return true;
 }
 
@@ -275,7 +307,7 @@ void kverbs_control_pump(struct kverbs_connection *conn)
 
 	msg = (struct kverbs_msg) { .type = KVERBS_MSG_CREDIT };
 	if (kverbs_credit_due(ctl->credit) && kverbs_qp_room(&conn->qp, KVERBS_SLOT_CONTROL))
-		kverbs_control_add(conn, &msg);
+		kverbs_control_add(conn, &msg, &ctl->owner);
 }
 
 /**
@@ -341,7 +373,7 @@ static void kverbs_recv_event_fill(struct kverbs_event_node *node, struct kverbs
 {
 	struct kverbs_recv *recv = container_of(node, struct kverbs_recv, node);
 
-	event->kind = KVERBS_EVENT_NOTIFY;
+	event->kind = recv->kind;
 	event->id = recv->conn->obj.id;
 	event->region_id = recv->region;
 	event->offset = recv->done.offset;
@@ -362,9 +394,18 @@ static void kverbs_recv_event_taken(struct kverbs_event_node *node)
 	kverbs_connection_put(conn);
 }
 
+static const void *kverbs_recv_event_bytes(struct kverbs_event_node *node, u32 *length)
+{
+	struct kverbs_recv *recv = container_of(node, struct kverbs_recv, node);
+
+	*length = recv->done.length;
+	return recv->kind == KVERBS_EVENT_MESSAGE ? recv->bytes : NULL;
+}
+
 static const struct kverbs_event_ops kverbs_recv_event_ops = {
 	.fill = kverbs_recv_event_fill,
 	.taken = kverbs_recv_event_taken,
+	.bytes = kverbs_recv_event_bytes,
 };
 
 /* The initiator's first word: the accepted connection is up. */
@@ -400,37 +441,66 @@ static int kverbs_control_account(struct kverbs_connection *conn, const struct k
 	int ret;
 
 	spin_lock_bh(&conn->qp.lock);
-	conn->qp.counters.ctrl_received++;
-	ret = kverbs_credit_receive(&credit[kverbs_control_class(msg)]) ?:
-	      kverbs_credit_update(&credit[KVERBS_CREDIT_CONTROL], msg->control) ?:
-	      kverbs_credit_update(&credit[KVERBS_CREDIT_DATA], msg->data);
+	conn->qp.counters.ctrl_received += msg->type != KVERBS_MSG_IMM;
+	ret = kverbs_credit_receive(&credit[kverbs_control_class(msg)]);
+	/* An immediate comes without counters. */
+	if (!ret && msg->type != KVERBS_MSG_IMM)
+		ret = kverbs_credit_update(&credit[KVERBS_CREDIT_CONTROL], msg->control) ?:
+		      kverbs_credit_update(&credit[KVERBS_CREDIT_DATA], msg->data);
 	trace_kverbs_control(conn->obj.id, false, msg->type,
 			     kverbs_credit_room(&credit[KVERBS_CREDIT_CONTROL]));
 	spin_unlock_bh(&conn->qp.lock);
 	return ret;
 }
 
+/* The event that a message may become, whose receive then stays with it. */
+static void kverbs_recv_fill(struct kverbs_recv *recv, const struct kverbs_msg *msg)
+{
+	memset(&recv->done, 0, sizeof(recv->done));
+	recv->region = 0;
+	recv->bytes = NULL;
+	switch (msg->type) {
+	case KVERBS_MSG_IMM:
+		recv->kind = KVERBS_EVENT_IMM;
+		recv->done = msg->done;
+		break;
+	case KVERBS_MSG_DONE:
+		recv->kind = KVERBS_EVENT_NOTIFY;
+		recv->done = msg->done;
+		break;
+	case KVERBS_MSG_MESSAGE:
+		recv->kind = KVERBS_EVENT_MESSAGE;
+		recv->done.seq = msg->message.seq;
+		recv->done.tag = msg->message.tag;
+		recv->done.length = msg->message.length;
+		recv->done.notify = true;
+		recv->bytes = msg->message.bytes;
+		break;
+	}
+}
+
 /* Returns 1 when the message keeps its receive, otherwise 0 or -errno. */
 static int kverbs_control_receive(struct kverbs_connection *conn, struct kverbs_recv *recv,
-				  u32 length)
+				  const struct ib_wc *wc)
 {
 	struct kverbs_msg msg = {};
-	bool ignore;
-	int ret;
+	int ret = 0;
 
-	ib_dma_sync_single_for_cpu(conn->control.dev, recv->dma, KVERBS_WIRE_SLOT,
-				   DMA_FROM_DEVICE);
-	memset(&recv->done, 0, sizeof(recv->done));
-	ret = kverbs_wire_get(&msg, recv->buf, length, conn->peer_minor);
-	ignore = ret == -ENOMSG;
-	if (ret && !ignore)
+	if (wc->wc_flags & IB_WC_WITH_IMM) {
+		msg.type = KVERBS_MSG_IMM;
+		msg.done.length = wc->byte_len;
+		msg.done.tag = be32_to_cpu(wc->ex.imm_data);
+		msg.done.notify = true;
+	} else {
+		ib_dma_sync_single_for_cpu(conn->control.dev, recv->dma, KVERBS_WIRE_SLOT,
+					   DMA_FROM_DEVICE);
+		ret = kverbs_wire_get(&msg, recv->buf, wc->byte_len, conn->peer_minor);
+	}
+	if (ret && ret != -ENOMSG)
 		return ret;
-	if (msg.type == KVERBS_MSG_DONE)
-		recv->done = msg.done;
-	ret = kverbs_control_account(conn, &msg);
-	if (ret || ignore)
-		return ret;
-	return kverbs_control_dispatch(conn, &msg, recv);
+	kverbs_recv_fill(recv, &msg);
+	return kverbs_control_account(conn, &msg) ?:
+	       ret ? 0 : kverbs_control_dispatch(conn, &msg, recv);
 }
 
 static void kverbs_control_recv_done(struct ib_cq *cq, struct ib_wc *wc)
@@ -453,11 +523,12 @@ static void kverbs_control_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 			kverbs_connection_fail(conn, &why);
 		return;
 	}
-	ret = kverbs_control_receive(conn, recv, wc->byte_len);
+	ret = kverbs_control_receive(conn, recv, wc);
 	if (ret < 0)
 		kverbs_connection_end(conn, KVERBS_STEP_CONTROL, -ret);
 	else if (!ret)
 		kverbs_recv_give_back(recv);
-	/* Credits may have come: whoever waits for them goes on. */
+	/* Credits may have come, and slots where nobody polls for them. */
+	kverbs_qp_poll(&conn->qp);
 	conn->ops->pump(conn);
 }

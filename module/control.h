@@ -30,9 +30,12 @@ struct kverbs_connection;
  * @conn: whose
  * @buf: KVERBS_WIRE_SLOT bytes
  * @dma: where the device sees them
- * @node: the notification as an event
- * @done: what the notification says
- * @region: id of the region, in our context
+ * @node: what the program is told, as an event
+ * @kind: enum kverbs_event_kind of that: NOTIFY, MESSAGE or IMM
+ * @done: what it says. Of a message @length is that of its bytes, of an immediate
+ *	@tag is the immediate
+ * @region: id of the region, in our context, for a notification
+ * @bytes: of a message, in @buf
  */
 struct kverbs_recv {
 	struct ib_cqe cqe;
@@ -40,8 +43,10 @@ struct kverbs_recv {
 	void *buf;
 	u64 dma;
 	struct kverbs_event_node node;
+	u32 kind;
 	struct kverbs_msg_done done;
 	u32 region;
+	const void *bytes;
 };
 
 /**
@@ -51,7 +56,7 @@ struct kverbs_recv {
  * @tx: KVERBS_CTRL_SLOTS buffers
  * @tx_dma: where the device sees them
  * @tx_next: buffer used next
- * @taken: the highest seq of a notification that our program has taken
+ * @taken: the highest seq that our program has taken
  * @want_ready: READY is to be sent; this and the next four
  *	under the send queue's lock
  * @want_goodbye: GOODBYE is to be sent
@@ -84,6 +89,9 @@ void kverbs_control_goodbye(struct kverbs_connection *conn, u32 code);
 void kverbs_control_pump(struct kverbs_connection *conn);
 u32 kverbs_control_room(struct kverbs_connection *conn, enum kverbs_credit_class class);
 bool kverbs_control_put(struct kverbs_connection *conn, struct kverbs_msg *msg);
+struct kverbs_wr *kverbs_control_add(struct kverbs_connection *conn, struct kverbs_msg *msg,
+				     struct kverbs_slot_owner *owner);
+void kverbs_control_spend(struct kverbs_connection *conn);
 void kverbs_recv_give_back(struct kverbs_recv *recv);
 
 #endif /* KVERBS_CONTROL_H */

@@ -49,6 +49,10 @@ static int kverbs_dev_limits(struct kverbs_dev *dev)
 		return ret;
 	dev->max_msg = attr.max_msg_sz;
 	dev->max_sge = clamp(dev->ib->attrs.max_send_sge, 0, KVERBS_SLICE_SGE);
+	dev->max_read_sge = clamp_t(u32, dev->ib->attrs.max_sge_rd, 1, dev->max_sge);
+	dev->rd_atomic = clamp(min(dev->ib->attrs.max_qp_rd_atom,
+				   dev->ib->attrs.max_qp_init_rd_atom), 0, KVERBS_RD_ATOMIC);
+	dev->atomic = dev->ib->attrs.atomic_cap != IB_ATOMIC_NONE && dev->rd_atomic;
 	dev->fast_reg_pages = kverbs_dev_fast_reg_pages(&dev->ib->attrs);
 	dev->iwarp = rdma_protocol_iwarp(dev->ib, port);
 	return dev->max_msg && dev->max_sge ? 0 : -EOPNOTSUPP;
@@ -241,6 +245,32 @@ u32 kverbs_dev_transport(struct kverbs_dev *dev, u32 port)
 	return KVERBS_TRANSPORT_OTHER;
 }
 
+/**
+ * kverbs_dev_features() - what connections on a device can do
+ * @dev: the device
+ *
+ * A sink of a read on iWARP is named by a remotely writable key (RFC 5040,
+ * section 2.2), so reads need registrations there.
+ *
+ * Context: Any.
+ * Return: bits of enum kverbs_feature.
+ */
+u32 kverbs_dev_features(const struct kverbs_dev *dev)
+{
+	u32 features = KVERBS_FEATURE_WRITE | KVERBS_FEATURE_NOTIFY |
+		       KVERBS_FEATURE_PERSIST | KVERBS_FEATURE_SEND;
+
+	if (!dev->iwarp)
+		features |= KVERBS_FEATURE_IMM;
+	if (dev->atomic)
+		features |= KVERBS_FEATURE_ATOMIC;
+	if (dev->fast_reg_pages)
+		features |= KVERBS_FEATURE_REG;
+	if (dev->rd_atomic && (!dev->iwarp || dev->fast_reg_pages))
+		features |= KVERBS_FEATURE_READ;
+	return features;
+}
+
 static void kverbs_dev_describe(struct kverbs_dev *dev, struct kverbs_device *info)
 {
 	const struct ib_device_attr *attrs = &dev->ib->attrs;
@@ -259,6 +289,7 @@ static void kverbs_dev_describe(struct kverbs_dev *dev, struct kverbs_device *in
 		.max_msg = dev->max_msg,
 		.virt_dma = ib_uses_virt_dma(dev->ib),
 		.connections = atomic_read(&dev->connections),
+		.features = kverbs_dev_features(dev),
 	};
 	/* dev_name() may be freed by a rename; this array only changes. */
 	strscpy(info->name, dev->ib->name, sizeof(info->name));

@@ -19,6 +19,8 @@
 
 struct kverbs_device;	/* uapi */
 
+#define KVERBS_RD_ATOMIC	16	/* reads and atomics on the way at once, at most */
+
 /**
  * struct kverbs_dev - one RDMA device
  * @list: link in the list of all; guarded by that list's mutex
@@ -33,6 +35,9 @@ struct kverbs_device;	/* uapi */
  * @fast_reg_pages: pages of one fast registration
  * @max_msg: largest message of port 1, bytes
  * @max_sge: gather elements of a write that kverbs uses
+ * @max_read_sge: the same, of a read
+ * @rd_atomic: reads and atomics on the way at once, each way; 0 = cannot
+ * @atomic: has atomics
  */
 struct kverbs_dev {
 	struct list_head list;
@@ -47,6 +52,9 @@ struct kverbs_dev {
 	u32 fast_reg_pages;
 	u32 max_msg;
 	u32 max_sge;
+	u32 max_read_sge;
+	u8 rd_atomic;
+	bool atomic;
 };
 
 /**
@@ -71,6 +79,7 @@ int kverbs_dev_join(struct kverbs_dev *dev, struct kverbs_dev_user *user,
 		    void (*notify)(struct kverbs_dev_user *user));
 void kverbs_dev_leave(struct kverbs_dev_user *user);
 u32 kverbs_dev_transport(struct kverbs_dev *dev, u32 port);
+u32 kverbs_dev_features(const struct kverbs_dev *dev);
 u32 kverbs_dev_list(struct kverbs_device *info, u32 room);
 
 #endif /* KVERBS_DEVICE_H */

@@ -25,10 +25,13 @@ struct kverbs_event_node;
  *	KVERBS_POSTED. Process context; must not sleep
  * @taken: the program has it, or never will: give the source's hold back.
  *	Process context, may sleep
+ * @bytes: what comes beside the event, @length bytes of it, good until @taken;
+ *	NULL for a source that has nothing of the kind
  */
 struct kverbs_event_ops {
 	void (*fill)(struct kverbs_event_node *node, struct kverbs_event *event);
 	void (*taken)(struct kverbs_event_node *node);
+	const void *(*bytes)(struct kverbs_event_node *node, u32 *length);
 };
 
 /**

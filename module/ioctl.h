@@ -34,6 +34,7 @@
  * @submit: KVERBS_SUBMIT
  * @wait: KVERBS_WAIT
  * @ack: KVERBS_ACK
+ * @bench: KVERBS_BENCH
  */
 union kverbs_cmd {
 	struct kverbs_query query;
@@ -51,6 +52,7 @@ union kverbs_cmd {
 	struct kverbs_submit submit;
 	struct kverbs_wait wait;
 	struct kverbs_ack ack;
+	struct kverbs_bench bench;
 };
 
 /**
@@ -89,5 +91,6 @@ int kverbs_ioctl_region_list(struct kverbs_call *call);
 int kverbs_ioctl_submit(struct kverbs_call *call);
 int kverbs_ioctl_wait(struct kverbs_call *call);
 int kverbs_ioctl_ack(struct kverbs_call *call);
+int kverbs_ioctl_bench(struct kverbs_call *call);
 
 #endif /* KVERBS_IOCTL_H */

@@ -61,9 +61,11 @@ int kverbs_ioctl_listen(struct kverbs_call *call)
 
 	if (cmd->flags)
 		return -EOPNOTSUPP;
-	if (cmd->reserved || kverbs_call_sockaddr(&addr, cmd->addr, false) ||
-	    kverbs_call_attr(&cmd->attr))
+	if (cmd->reserved || kverbs_call_sockaddr(&addr, cmd->addr, false))
 		return -EINVAL;
+	ret = kverbs_call_attr(&cmd->attr);
+	if (ret)
+		return ret;
 	memset(&cmd->error, 0, sizeof(cmd->error));
 	l = kverbs_listener_create(call->ctx, &cmd->attr, &kverbs_work_ops);
 	if (!l)
@@ -126,12 +128,14 @@ int kverbs_ioctl_connect(struct kverbs_call *call)
 
 	if (cmd->flags)
 		return -EOPNOTSUPP;
-	if (cmd->reserved[0] || cmd->reserved[1] || kverbs_call_attr(&cmd->attr) ||
-	    kverbs_call_sockaddr(&dst, cmd->dst, true))
+	if (cmd->reserved[0] || cmd->reserved[1] || kverbs_call_sockaddr(&dst, cmd->dst, true))
 		return -EINVAL;
 	if (((struct sockaddr *)cmd->src)->sa_family &&
 	    kverbs_call_sockaddr(&src, cmd->src, false))
 		return -EINVAL;
+	ret = kverbs_call_attr(&cmd->attr);
+	if (ret)
+		return ret;
 	conn = kverbs_connection_create(call->ctx, &cmd->attr, &kverbs_work_ops);
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
@@ -217,8 +221,10 @@ static void kverbs_say_goodbye(struct kverbs_connection *conn)
 
 	kverbs_control_goodbye(conn, 0);
 	while (!kverbs_said_all(conn) && time_before(jiffies, until) &&
-	       !fatal_signal_pending(current))
+	       !fatal_signal_pending(current)) {
 		schedule_timeout_killable(1);
+		kverbs_qp_poll(&conn->qp);
+	}
 }
 
 /**

@@ -61,13 +61,17 @@ int kverbs_call_sockaddr(struct sockaddr_storage *ss, const u8 *addr, bool need_
  * @attr: from the caller
  *
  * Context: Any.
- * Return: 0 or -EINVAL.
+ * Return: 0, -EINVAL or -EOPNOTSUPP.
  */
 int kverbs_call_attr(struct kverbs_conn_attr *attr)
 {
+	if (attr->flags & ~(KVERBS_CONN_CPU | KVERBS_CONN_REG))
+		return -EOPNOTSUPP;
 	if (attr->reserved || attr->depth > KVERBS_DEPTH_MAX ||
-	    attr->poll > KVERBS_POLL_WORKQUEUE ||
-	    attr->no_progress_ms > KVERBS_PROGRESS_MAX_MS)
+	    attr->poll > KVERBS_POLL_DIRECT ||
+	    attr->no_progress_ms > KVERBS_PROGRESS_MAX_MS ||
+	    attr->wr_ceiling > SZ_1M || attr->max_inline > KVERBS_INLINE_MAX ||
+	    (attr->cpu && !(attr->flags & KVERBS_CONN_CPU)))
 		return -EINVAL;
 	if (!attr->no_progress_ms)
 		attr->no_progress_ms = KVERBS_PROGRESS_MS;
@@ -111,7 +115,9 @@ int kverbs_ioctl_query(struct kverbs_call *call)
 	if (ret)
 		return ret;
 	query->abi = KVERBS_ABI;
-	query->features = KVERBS_FEATURE_WRITE | KVERBS_FEATURE_NOTIFY | KVERBS_FEATURE_PERSIST;
+	query->features = KVERBS_FEATURE_WRITE | KVERBS_FEATURE_NOTIFY | KVERBS_FEATURE_PERSIST |
+			  KVERBS_FEATURE_READ | KVERBS_FEATURE_SEND | KVERBS_FEATURE_IMM |
+			  KVERBS_FEATURE_ATOMIC | KVERBS_FEATURE_REG;
 	query->max_ids = KVERBS_MAX_IDS;
 	query->max_batch = KVERBS_MAX_BATCH;
 	query->max_pending = KVERBS_MAX_PENDING;

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * SUBMIT, WAIT, ACK.
+ *
+ * SUBMIT copies the items in before it holds the connection, since no memory of
+ * the caller's is touched while that is held: a fault there could wait for the
+ * caller. What it has accepted cannot be taken back, so it sees first that its
+ * answer can be written.
  */
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -8,199 +13,336 @@
 
 #include "ioctl.h"
 #include "ioctl_transfer.h"
-#include "transfer.h"
 #include "work.h"
 
+#define KVERBS_FEW		4	/* items that need no memory of their own */
+
 /**
- * struct kverbs_batch - a SUBMIT in progress
- * @call: the ioctl
- * @conn: where it goes
- * @item: copy of the caller's items
- * @buf: the last item's buffer, with a reference
- * @remote: the last item's region, with a reference
- * @transfers: made so far, in order
+ * struct kverbs_resolved - the objects that an item names
+ * @buf: the buffer, with a reference; NULL for none yet
+ * @map: its mapping on the connection's device, with a reference
+ * @remote: the region, with a reference; NULL for none
+ *
+ * Items of a submission mostly name the same: only what differs is looked up.
  */
-struct kverbs_batch {
-	struct kverbs_call *call;
-	struct kverbs_connection *conn;
-	struct kverbs_item *item;
+struct kverbs_resolved {
 	struct kverbs_buffer *buf;
+	struct kverbs_mapping *map;
 	struct kverbs_region_remote *remote;
-	struct list_head transfers;
 };
 
-static int kverbs_item_check(const struct kverbs_item *item)
+static void kverbs_resolved_drop(struct kverbs_resolved *r)
 {
-	if (item->op != KVERBS_OP_WRITE || item->flags & ~KVERBS_ITEM_NOTIFY)
-		return -EOPNOTSUPP;
-	if (!item->length || item->until < KVERBS_COMPLETED || item->until >= KVERBS_MOMENTS)
-		return -EINVAL;
-	/* Nobody consumes what nobody is told of. */
-	if (item->until >= KVERBS_CONSUMED && !(item->flags & KVERBS_ITEM_NOTIFY))
-		return -EINVAL;
+	if (r->map)
+		kverbs_mapping_put(r->map);
+	if (r->buf)
+		kverbs_object_put(&r->buf->obj);
+	if (r->remote)
+		kverbs_object_put(&r->remote->obj);
+}
+
+static int kverbs_resolve_buffer(struct kverbs_resolved *r, struct kverbs_connection *conn,
+				 u32 id)
+{
+	struct kverbs_object *obj;
+	struct kverbs_mapping *map;
+
+	if (r->buf && r->buf->obj.id == id)
+		return 0;
+	obj = kverbs_context_find(conn->ctx, id, KVERBS_BUFFER);
+	if (!obj)
+		return -ENOENT;
+	map = kverbs_mapping_get(kverbs_to_buffer(obj), conn->qp.dev);
+	if (IS_ERR(map)) {
+		kverbs_object_put(obj);
+		return PTR_ERR(map);
+	}
+	if (r->buf) {
+		kverbs_mapping_put(r->map);
+		kverbs_object_put(&r->buf->obj);
+	}
+	r->buf = kverbs_to_buffer(obj);
+	r->map = map;
 	return 0;
 }
 
-/* Items of a batch mostly name the same objects: look up what differs. */
-static int kverbs_batch_resolve(struct kverbs_batch *b, const struct kverbs_item *item)
+static int kverbs_resolve_remote(struct kverbs_resolved *r, struct kverbs_connection *conn,
+				 u32 id)
 {
-	struct kverbs_context *ctx = b->call->ctx;
 	struct kverbs_object *obj;
 
-	if (!b->buf || b->buf->obj.id != item->buf_id) {
-		obj = kverbs_context_find(ctx, item->buf_id, KVERBS_BUFFER);
-		if (!obj)
-			return -ENOENT;
-		if (b->buf)
-			kverbs_object_put(&b->buf->obj);
-		b->buf = kverbs_to_buffer(obj);
+	if (r->remote && r->remote->obj.id == id)
+		return 0;
+	obj = kverbs_context_find(conn->ctx, id, KVERBS_REMOTE);
+	if (!obj)
+		return -ENOENT;
+	if (kverbs_to_remote(obj)->conn != conn) {
+		kverbs_object_put(obj);
+		return -ENOENT;
 	}
-	if (!b->remote || b->remote->obj.id != item->region_id) {
-		obj = kverbs_context_find(ctx, item->region_id, KVERBS_REMOTE);
-		if (!obj)
-			return -ENOENT;
-		if (b->remote)
-			kverbs_object_put(&b->remote->obj);
-		b->remote = kverbs_to_remote(obj);
-	}
-	return b->remote->conn == b->conn ? 0 : -ENOENT;
-}
-
-static int kverbs_batch_add(struct kverbs_batch *b, const struct kverbs_item *item)
-{
-	struct kverbs_transfer *t;
-	int ret;
-
-	ret = kverbs_item_check(item) ?: kverbs_batch_resolve(b, item);
-	if (ret)
-		return ret;
-	t = kverbs_transfer_create(b->conn, item, b->buf, b->remote);
-	if (IS_ERR(t))
-		return PTR_ERR(t);
-	list_add_tail(&t->list, &b->transfers);
+	if (r->remote)
+		kverbs_object_put(&r->remote->obj);
+	r->remote = kverbs_to_remote(obj);
 	return 0;
 }
 
-/* Make transfers of the items, up to the first that is refused. */
-static void kverbs_batch_make(struct kverbs_batch *b, struct kverbs_submit *cmd)
+static int kverbs_batch_add(struct kverbs_batch *batch, struct kverbs_connection *conn,
+			    struct kverbs_resolved *r, const struct kverbs_item *item)
 {
-	int ret = 0;
-
-	for (cmd->accepted = 0; cmd->accepted < cmd->nr; cmd->accepted++) {
-		ret = kverbs_batch_add(b, &b->item[cmd->accepted]);
-		if (ret)
-			break;
-		cond_resched();
-	}
-	cmd->error = -ret;
-}
-
-static void kverbs_batch_discard(struct kverbs_batch *b)
-{
-	struct kverbs_transfer *t, *next;
-
-	list_for_each_entry_safe(t, next, &b->transfers, list)
-		kverbs_transfer_discard(t);
-	if (b->buf)
-		kverbs_object_put(&b->buf->obj);
-	if (b->remote)
-		kverbs_object_put(&b->remote->obj);
-}
-
-/* No memory of the caller's is touched while the connection is held. */
-static int kverbs_submit(struct kverbs_batch *b)
-{
-	struct kverbs_submit *cmd = &b->call->cmd.submit;
+	bool message = item->op == KVERBS_OP_SEND;
 	int ret;
 
-	ret = kverbs_connection_hold(b->conn, KVERBS_CONN_UP);
-	if (ret)
-		return ret;
-	kverbs_batch_make(b, cmd);
-	ret = -(int)cmd->error;
-	if (cmd->accepted)
-		ret = kverbs_work_submit(b->conn, &b->transfers);
-	kverbs_batch_discard(b);
-	kverbs_connection_unhold(b->conn);
+	ret = kverbs_transfer_check(conn, item) ?: kverbs_resolve_buffer(r, conn, item->buf_id);
+	if (!ret && !message)
+		ret = kverbs_resolve_remote(r, conn, item->region_id);
+	return ret ?: kverbs_transfer_init(batch, item, r->buf, r->map,
+					   message ? NULL : r->remote);
+}
+
+/**
+ * kverbs_batch_add_items() - make transfers of items, up to the first refused
+ * @batch: empty
+ * @conn: held
+ * @item: the items, in kernel memory
+ * @nr: how many; so much is reserved
+ *
+ * Context: Process context, may sleep.
+ * Return: 0 or the -errno of the first that was refused; @batch says how many
+ * were made.
+ */
+int kverbs_batch_add_items(struct kverbs_batch *batch, struct kverbs_connection *conn,
+			   const struct kverbs_item *item, u32 nr)
+{
+	struct kverbs_resolved r = {};
+	int ret = 0;
+
+	while (batch->nr < nr && !ret) {
+		ret = kverbs_batch_add(batch, conn, &r, &item[batch->nr]);
+		if (!(batch->nr % 64))
+			cond_resched();
+	}
+	kverbs_resolved_drop(&r);
 	return ret;
 }
 
-/* The items, and the proof that an answer can be written: once work is accepted
- * it cannot be taken back.
- */
-static int kverbs_batch_read(struct kverbs_batch *b)
+/* Make a batch of as many items as there is room for, and hand it in. */
+static int kverbs_submit_some(struct kverbs_connection *conn, struct kverbs_submit *cmd,
+			      const struct kverbs_item *item, u32 room)
 {
-	struct kverbs_submit *cmd = &b->call->cmd.submit;
+	struct kverbs_batch *batch = kverbs_batch_create(conn, room);
+	int ret;
+
+	if (!batch)
+		return -ENOMEM;
+	batch->one = cmd->flags & KVERBS_SUBMIT_BATCH;
+	batch->user_data = cmd->user_data;
+	ret = kverbs_batch_add_items(batch, conn, item, room);
+	if (!ret && room < cmd->nr)
+		ret = -EAGAIN;
+	cmd->error = -ret;
+	if (batch->nr)
+		ret = kverbs_work_submit(conn, batch);
+	if (ret) {
+		kverbs_batch_discard(batch);
+		return ret;
+	}
+	cmd->accepted = batch->nr;
+	kverbs_batch_put(batch);
+	return 0;
+}
+
+static int kverbs_submit(struct kverbs_connection *conn, struct kverbs_submit *cmd,
+			 const struct kverbs_item *item)
+{
+	u32 room = kverbs_context_reserve(conn->ctx, cmd->nr);
+	int ret = -EAGAIN;
+
+	if (room) {
+		ret = kverbs_connection_hold(conn, KVERBS_CONN_UP);
+		if (!ret) {
+			ret = kverbs_submit_some(conn, cmd, item, room);
+			kverbs_connection_unhold(conn);
+		}
+	}
+	if (room > cmd->accepted)
+		kverbs_context_unreserve(conn->ctx, room - cmd->accepted);
+	return ret;
+}
+
+/* Where events go, and that no message goes where there is no room. */
+static int kverbs_take_check(const struct kverbs_take *take)
+{
+	return take->nr > KVERBS_MAX_BATCH || take->reserved ? -EINVAL : 0;
+}
+
+/* The bytes of a message behind those that this call has taken already. */
+static int kverbs_take_bytes(struct kverbs_event_node *node, const struct kverbs_take *take,
+			     struct kverbs_take *taken, struct kverbs_event *event)
+{
+	u32 room = take->data ? take->data_length - taken->data_length : 0;
+	const void *bytes;
+	u32 length;
+
+	if (!node->ops->bytes)
+		return 0;
+	bytes = node->ops->bytes(node, &length);
+	if (!bytes)
+		return 0;
+	if (length > room && taken->nr)
+		return -ENOSPC;
+	if (length > room)
+		event->status = EMSGSIZE;
+	length = min(length, room);
+	event->offset = taken->data_length;
+	if (copy_to_user(u64_to_user_ptr(take->data) + taken->data_length, bytes, length))
+		return -EFAULT;
+	taken->data_length += length;
+	return 0;
+}
+
+/* One event to the caller. One that cannot be written stays the next one. */
+static int kverbs_take_event(struct kverbs_context *ctx, const struct kverbs_take *take,
+			     struct kverbs_take *taken)
+{
+	struct kverbs_event __user *user = u64_to_user_ptr(take->events);
+	struct kverbs_event_node *node = kverbs_event_pop(&ctx->events);
+	struct kverbs_event event;
+	int ret;
+
+	if (!node)
+		return -EAGAIN;
+	kverbs_event_take(node, &event);
+	ret = kverbs_take_bytes(node, take, taken, &event);
+	if (!ret && copy_to_user(user + taken->nr, &event, sizeof(event)))
+		ret = -EFAULT;
+	if (ret) {
+		if (!kverbs_event_unpop(&ctx->events, node))
+			node->ops->taken(node);
+		return ret;
+	}
+	taken->nr++;
+	node->ops->taken(node);
+	return 0;
+}
+
+/* As many as there are and fit; *@taken says what the caller has got. */
+static int kverbs_take_events(struct kverbs_context *ctx, const struct kverbs_take *take,
+			      struct kverbs_take *taken)
+{
+	int ret = 0;
+
+	while (taken->nr < take->nr && !ret) {
+		ret = kverbs_take_event(ctx, take, taken);
+		cond_resched();
+	}
+	return taken->nr ? 0 : ret;
+}
+
+/*
+ * Wait for the queue. Where something must be polled for, do so until it brings
+ * an event, or the time is up: that is what polling directly means.
+ */
+static int kverbs_take_sleep(struct kverbs_context *ctx, unsigned long until, bool forever)
+{
+	if (!kverbs_context_polls(ctx))
+		return kverbs_event_wait(&ctx->events,
+					 forever ? MAX_SCHEDULE_TIMEOUT :
+						   max_t(long, until - jiffies, 0));
+	while (!kverbs_event_pending(&ctx->events)) {
+		if (signal_pending(current))
+			return -EINTR;
+		if (!forever && time_after(jiffies, until))
+			return -ETIMEDOUT;
+		kverbs_context_poll(ctx);
+		cond_resched();
+	}
+	return 0;
+}
+
+/* Take events; the first is waited for unless @flags say not to. */
+static int kverbs_take(struct kverbs_context *ctx, struct kverbs_take *take, u32 flags)
+{
+	unsigned long until = jiffies + msecs_to_jiffies(take->timeout_ms);
+	struct kverbs_take taken = {};
+	int ret;
+
+	do {
+		if (kverbs_context_polls(ctx))
+			kverbs_context_poll(ctx);
+		ret = kverbs_take_events(ctx, take, &taken);
+		if (ret != -EAGAIN || flags & KVERBS_NONBLOCK)
+			break;
+		/* Another reader may be faster: then wait for what is left. */
+		ret = kverbs_take_sleep(ctx, until, !take->timeout_ms) ?: -EAGAIN;
+	} while (ret == -EAGAIN);
+	take->nr = taken.nr;
+	take->data_length = taken.data_length;
+	return ret;
+}
+
+/* The items, and the proof that an answer can be written. */
+static int kverbs_submit_read(struct kverbs_call *call, struct kverbs_item *item)
+{
+	struct kverbs_submit *cmd = &call->cmd.submit;
 
 	cmd->accepted = 0;
 	cmd->error = 0;
-	if (copy_from_user(b->item, u64_to_user_ptr(cmd->items), cmd->nr * sizeof(*b->item)))
+	if (copy_from_user(item, u64_to_user_ptr(cmd->items), cmd->nr * sizeof(*item)))
 		return -EFAULT;
-	return kverbs_reply(b->call);
+	return kverbs_reply(call);
+}
+
+static int kverbs_submit_check(const struct kverbs_submit *cmd)
+{
+	if (cmd->flags & ~(KVERBS_NONBLOCK | KVERBS_SUBMIT_BATCH))
+		return -EOPNOTSUPP;
+	if (!cmd->nr || cmd->nr > KVERBS_MAX_BATCH)
+		return -EINVAL;
+	return kverbs_take_check(&cmd->take);
+}
+
+static int kverbs_submit_and_take(struct kverbs_call *call, struct kverbs_connection *conn,
+				  struct kverbs_item *item)
+{
+	struct kverbs_submit *cmd = &call->cmd.submit;
+	int ret;
+
+	ret = kverbs_submit_read(call, item) ?: kverbs_submit(conn, cmd, item);
+	if (ret)
+		return ret;
+	/* The work is accepted: whatever keeps events from being taken is no error. */
+	if (!cmd->take.nr || kverbs_take(call->ctx, &cmd->take, cmd->flags))
+		cmd->take.nr = cmd->take.data_length = 0;
+	return kverbs_reply(call);
 }
 
 /**
  * kverbs_ioctl_submit() - KVERBS_SUBMIT
  * @call: the ioctl
  *
- * Context: Process context.
+ * Context: Process context, interruptible once work is accepted.
  * Return: 0 when at least one item was accepted, or -errno.
  */
 int kverbs_ioctl_submit(struct kverbs_call *call)
 {
 	struct kverbs_submit *cmd = &call->cmd.submit;
-	struct kverbs_batch b = { .call = call, .transfers = LIST_HEAD_INIT(b.transfers) };
+	struct kverbs_item few[KVERBS_FEW], *item = few;
+	struct kverbs_connection *conn;
 	int ret;
 
-	if (cmd->flags)
-		return -EOPNOTSUPP;
-	if (!cmd->nr || cmd->nr > KVERBS_MAX_BATCH)
-		return -EINVAL;
-	b.conn = kverbs_call_connection(call, cmd->conn_id);
-	if (IS_ERR(b.conn))
-		return PTR_ERR(b.conn);
-	b.item = kvmalloc_array(cmd->nr, sizeof(*b.item), GFP_KERNEL_ACCOUNT);
-	ret = b.item ? kverbs_batch_read(&b) : -ENOMEM;
-	ret = ret ?: kverbs_submit(&b);
-	ret = ret ?: kverbs_reply(call);
-	kvfree(b.item);
-	kverbs_connection_put(b.conn);
-	return ret;
-}
-
-/* One event to the caller. One that cannot be written stays the next one. */
-static int kverbs_take_event(struct kverbs_context *ctx, struct kverbs_event __user *user)
-{
-	struct kverbs_event_node *node = kverbs_event_pop(&ctx->events);
-	struct kverbs_event event;
-
-	if (!node)
-		return -EAGAIN;
-	kverbs_event_take(node, &event);
-	if (copy_to_user(user, &event, sizeof(event))) {
-		if (!kverbs_event_unpop(&ctx->events, node))
-			node->ops->taken(node);
-		return -EFAULT;
-	}
-	node->ops->taken(node);
-	return 0;
-}
-
-static int kverbs_take_events(struct kverbs_context *ctx, struct kverbs_wait *cmd)
-{
-	struct kverbs_event __user *user = u64_to_user_ptr(cmd->events);
-	u32 nr = 0;
-	int ret = 0;
-
-	while (nr < cmd->nr && !ret) {
-		ret = kverbs_take_event(ctx, user + nr);
-		nr += !ret;
-		cond_resched();
-	}
-	if (!nr)
+	ret = kverbs_submit_check(cmd);
+	if (ret)
 		return ret;
-	cmd->nr = nr;
-	return 0;
+	conn = kverbs_call_connection(call, cmd->conn_id);
+	if (IS_ERR(conn))
+		return PTR_ERR(conn);
+	if (cmd->nr > KVERBS_FEW)
+		item = kvmalloc_array(cmd->nr, sizeof(*item), GFP_KERNEL_ACCOUNT);
+	ret = item ? kverbs_submit_and_take(call, conn, item) : -ENOMEM;
+	if (item != few)
+		kvfree(item);
+	kverbs_connection_put(conn);
+	return ret;
 }
 
 /**
@@ -213,27 +355,16 @@ static int kverbs_take_events(struct kverbs_context *ctx, struct kverbs_wait *cm
 int kverbs_ioctl_wait(struct kverbs_call *call)
 {
 	struct kverbs_wait *cmd = &call->cmd.wait;
-	unsigned long until = jiffies + msecs_to_jiffies(cmd->timeout_ms);
-	long left = MAX_SCHEDULE_TIMEOUT;
 	int ret;
 
 	if (cmd->flags & ~KVERBS_NONBLOCK)
 		return -EOPNOTSUPP;
-	if (!cmd->nr || cmd->nr > KVERBS_MAX_BATCH)
+	if (!cmd->take.nr)
 		return -EINVAL;
+	ret = kverbs_take_check(&cmd->take);
 	/* What is taken cannot be put back: see first that the answer can be told. */
-	ret = kverbs_reply(call);
-	if (ret)
-		return ret;
-	do {
-		ret = kverbs_take_events(call->ctx, cmd);
-		if (ret != -EAGAIN || cmd->flags & KVERBS_NONBLOCK)
-			break;
-		/* Another reader may be faster: then wait for what is left. */
-		if (cmd->timeout_ms)
-			left = max_t(long, until - jiffies, 0);
-		ret = kverbs_event_wait(&call->ctx->events, left) ?: -EAGAIN;
-	} while (ret == -EAGAIN);
+	ret = ret ?: kverbs_reply(call);
+	ret = ret ?: kverbs_take(call->ctx, &cmd->take, cmd->flags);
 	return ret ?: kverbs_reply(call);
 }
 

@@ -2,13 +2,13 @@
 /*
  * kverbs: an in-kernel RDMA client.
  *
- * Moves data by RC RDMA Write for processes that hold /dev/kverbs, with the
+ * Moves data by RDMA, above all by RC RDMA Write, for processes that hold /dev/kverbs, with the
  * kernel's own verbs and rdma_cm. The floors of the house, ground first:
  *
  *	ground	wire slice slots credit event context trace
  *	device	device memory mr qp
  *	link	connection cm control
- *	work	region transfer work
+ *	work	region batch transfer fill work
  *	face	chardev ioctl_*
  *
  * No include points upward.
@@ -19,7 +19,6 @@
 #include "connection.h"
 #include "device.h"
 #include "memory.h"
-#include "transfer.h"
 
 static int __init kverbs_init(void)
 {
@@ -31,12 +30,9 @@ static int __init kverbs_init(void)
 	ret = kverbs_connection_init();
 	if (ret)
 		goto err_memory;
-	ret = kverbs_transfer_init();
-	if (ret)
-		goto err_connection;
 	ret = kverbs_device_init();
 	if (ret)
-		goto err_transfer;
+		goto err_connection;
 	ret = kverbs_chardev_init();
 	if (ret)
 		goto err_device;
@@ -44,8 +40,6 @@ static int __init kverbs_init(void)
 
 err_device:
 	kverbs_device_exit();
-err_transfer:
-	kverbs_transfer_exit();
 err_connection:
 	kverbs_connection_exit();
 err_memory:
@@ -60,7 +54,6 @@ static void __exit kverbs_exit(void)
 	kverbs_device_exit();
 	kverbs_connection_exit();
 	kverbs_memory_exit();
-	kverbs_transfer_exit();
 }
 
 module_init(kverbs_init);

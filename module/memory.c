@@ -30,6 +30,7 @@
  *
  * Lock order: buffer's lock, device's lock.
  */
+#include <linux/highmem.h>
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/dma-mapping.h>
@@ -366,6 +367,28 @@ struct kverbs_buffer *kverbs_buffer_alloc(u64 length, int node)
 	return buf;
 }
 
+/**
+ * kverbs_buffer_copy() - read bytes of a buffer
+ * @buf: the buffer; the caller holds a reference
+ * @offset: in the buffer; the range lies within it
+ * @to: where to
+ * @length: bytes
+ *
+ * Context: Process context.
+ */
+void kverbs_buffer_copy(const struct kverbs_buffer *buf, u64 offset, void *to, u32 length)
+{
+	u64 at = buf->lead + offset;
+	u32 size;
+
+	for (; length; length -= size) {
+		size = min_t(u32, length, PAGE_SIZE - offset_in_page(at));
+		memcpy_from_page(to, buf->page[at >> PAGE_SHIFT], offset_in_page(at), size);
+		to += size;
+		at += size;
+	}
+}
+
 static void buffer_vma_open(struct vm_area_struct *vma)
 {
 	struct kverbs_buffer *buf = vma->vm_private_data;
@@ -593,6 +616,17 @@ struct kverbs_mapping *kverbs_mapping_get(struct kverbs_buffer *buf, struct kver
 		map = mapping_create(buf, dev);
 	mutex_unlock(&buf->lock);
 	return map;
+}
+
+/**
+ * kverbs_mapping_hold() - one more use of a mapping that is in use
+ * @map: the mapping; the caller holds a reference
+ *
+ * Context: Any.
+ */
+void kverbs_mapping_hold(struct kverbs_mapping *map)
+{
+	kref_get(&map->ref);
 }
 
 static void mapping_queue(struct kref *ref)

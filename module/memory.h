@@ -94,8 +94,10 @@ void kverbs_memory_flush(void);
 
 struct kverbs_buffer *kverbs_buffer_register(u64 addr, u64 length, bool writable);
 struct kverbs_buffer *kverbs_buffer_alloc(u64 length, int node);
+void kverbs_buffer_copy(const struct kverbs_buffer *buf, u64 offset, void *to, u32 length);
 int kverbs_buffer_mmap(struct kverbs_buffer *buf, struct vm_area_struct *vma);
 struct kverbs_mapping *kverbs_mapping_get(struct kverbs_buffer *buf, struct kverbs_dev *dev);
+void kverbs_mapping_hold(struct kverbs_mapping *map);
 void kverbs_mapping_put(struct kverbs_mapping *map);
 void kverbs_mapping_sync_for_device(struct kverbs_mapping *map, u64 offset, u64 length);
 void kverbs_mapping_sync_for_cpu(struct kverbs_mapping *map, u64 offset, u64 length);

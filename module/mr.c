@@ -189,3 +189,152 @@ void kverbs_mr_fini(struct kverbs_mr *mr)
 	kvfree(mr->key);
 	*mr = (struct kverbs_mr) {};
 }
+
+static int mr_pool_fill(struct kverbs_mr_pool *pool, struct ib_pd *pd, u32 nr, u32 pages)
+{
+	struct ib_mr *mr;
+
+	for (; pool->nr < nr; pool->nr++) {
+		mr = mr_alloc(pd, pages);
+		if (IS_ERR(mr))
+			return PTR_ERR(mr);
+		pool->local[pool->nr].mr = mr;
+		list_add_tail(&pool->local[pool->nr].list, &pool->free);
+	}
+	return 0;
+}
+
+/**
+ * kverbs_mr_pool_init() - make local registrations
+ * @pool: its list is initialised, the rest is zero; kverbs_mr_pool_fini() undoes
+ *	it, also after a failure
+ * @pd: that they belong to
+ * @dev: that @pd belongs to
+ * @nr: how many, 0 for none
+ * @max_bytes: of one piece
+ *
+ * A piece is also no longer than what one MR covers, wherever in a page it
+ * begins.
+ *
+ * Context: Process context, may sleep.
+ * Return: 0 or -errno.
+ */
+int kverbs_mr_pool_init(struct kverbs_mr_pool *pool, struct ib_pd *pd, struct kverbs_dev *dev,
+			u32 nr, u32 max_bytes)
+{
+	u32 pages = min_t(u32, dev->fast_reg_pages, PFN_UP(max_bytes) + 1);
+
+	if (!nr)
+		return 0;
+	pool->limits = (struct kverbs_slice_limits) {
+		.max_sge = pages,
+		.max_bytes = min_t(u32, max_bytes, max(pages - 1, 1U) << PAGE_SHIFT),
+	};
+	pool->local = kvcalloc(nr, sizeof(*pool->local), KVERBS_MR_GFP);
+	pool->sge = kvcalloc(pages, sizeof(*pool->sge), KVERBS_MR_GFP);
+	pool->sg = kvcalloc(pages, sizeof(*pool->sg), KVERBS_MR_GFP);
+	if (!pool->local || !pool->sge || !pool->sg)
+		return -ENOMEM;
+	return mr_pool_fill(pool, pd, nr, pages);
+}
+
+/**
+ * kverbs_mr_pool_fini() - destroy the local registrations
+ * @pool: the pool, or all zero; its queue pair is destroyed
+ *
+ * Context: Process context, may sleep.
+ */
+void kverbs_mr_pool_fini(struct kverbs_mr_pool *pool)
+{
+	while (pool->nr)
+		ib_dereg_mr(pool->local[--pool->nr].mr);
+	kvfree(pool->local);
+	kvfree(pool->sge);
+	kvfree(pool->sg);
+	*pool = (struct kverbs_mr_pool) {};
+	INIT_LIST_HEAD(&pool->free);
+}
+
+/**
+ * kverbs_mr_pool_get() - take a local registration
+ * @pool: the pool
+ *
+ * Context: Any; the owner of the send queue serialises.
+ * Return: one that nobody has, or NULL.
+ */
+struct kverbs_mr_local *kverbs_mr_pool_get(struct kverbs_mr_pool *pool)
+{
+	struct kverbs_mr_local *local;
+
+	local = list_first_entry_or_null(&pool->free, struct kverbs_mr_local, list);
+	if (local)
+		list_del(&local->list);
+	return local;
+}
+
+/**
+ * kverbs_mr_pool_put() - give a local registration back
+ * @pool: the pool
+ * @local: its piece has completed; its key stays until the next use
+ *
+ * Context: Any; the owner of the send queue serialises.
+ */
+void kverbs_mr_pool_put(struct kverbs_mr_pool *pool, struct kverbs_mr_local *local)
+{
+	list_add_tail(&local->list, &pool->free);
+}
+
+/**
+ * kverbs_mr_local_invalidate() - fill the work request that ends a key
+ * @local: @valid, and taken from the pool
+ * @wr: to fill, but for wr_cqe, send_flags and next
+ *
+ * It precedes the next registration rather than follow the piece: there the
+ * queue would stand still until the peer has acknowledged the piece (rxe).
+ *
+ * Context: Any.
+ */
+void kverbs_mr_local_invalidate(struct kverbs_mr_local *local, struct ib_send_wr *wr)
+{
+	wr->opcode = IB_WR_LOCAL_INV;
+	wr->sg_list = NULL;
+	wr->num_sge = 0;
+	wr->ex.invalidate_rkey = local->mr->rkey;
+	local->valid = false;
+}
+
+/**
+ * kverbs_mr_local_prepare() - fill the work request that registers a piece
+ * @pool: whose @sge has the piece's @nr elements
+ * @local: taken from the pool, not @valid
+ * @nr: gather elements; all but the first begin on a page, all but the last end
+ *	on one
+ * @access: IB_ACCESS_*
+ * @wr: to fill, but for wr_cqe, send_flags and next
+ *
+ * Memory that the device cannot map is not covered then, and the piece fails with
+ * a local protection error.
+ *
+ * Context: Any; nothing is allocated.
+ */
+void kverbs_mr_local_prepare(struct kverbs_mr_pool *pool, struct kverbs_mr_local *local,
+			     u32 nr, int access, struct ib_reg_wr *wr)
+{
+	struct ib_mr *mr = local->mr;
+	u32 i;
+
+	sg_init_table(pool->sg, nr);
+	for (i = 0; i < nr; i++) {
+		sg_dma_address(&pool->sg[i]) = pool->sge[i].addr;
+		sg_dma_len(&pool->sg[i]) = pool->sge[i].length;
+	}
+	ib_map_mr_sg(mr, pool->sg, nr, NULL, PAGE_SIZE);
+	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
+	wr->wr.opcode = IB_WR_REG_MR;
+	wr->wr.sg_list = NULL;
+	wr->wr.num_sge = 0;
+	wr->mr = mr;
+	wr->key = mr->rkey;
+	wr->access = access;
+	local->valid = true;
+}

@@ -30,6 +30,8 @@
 #include "qp.h"
 #include "trace.h"
 
+#define KVERBS_POLL_BUDGET	256	/* completions at one look */
+
 /**
  * kverbs_wc_errno() - the errno that stands for a completion status
  * @status: of a work completion
@@ -72,6 +74,8 @@ void kverbs_qp_init(struct kverbs_qp *qp, const struct kverbs_qp_ops *ops)
 {
 	qp->ops = ops;
 	spin_lock_init(&qp->lock);
+	mutex_init(&qp->poll_lock);
+	INIT_LIST_HEAD(&qp->locals.free);
 	init_completion(&qp->sq_drain.done);
 	init_completion(&qp->rq_drain.done);
 }
@@ -155,14 +159,41 @@ static u32 kverbs_qp_clamp(struct kverbs_dev *dev, u32 depth)
 	return clamp_t(u32, depth, 1, most > extra ? most - extra : 1);
 }
 
-static int kverbs_qp_alloc_cqs(struct kverbs_qp *qp)
+/* Registrations per operation that a queue of this depth can use. */
+static u32 kverbs_qp_locals(const struct kverbs_qp *qp)
 {
+	if (!qp->dev->fast_reg_pages)
+		return 0;
+	if (qp->reg)
+		return min_t(u32, qp->depth, KVERBS_LOCAL_MRS);
+	return qp->dev->iwarp ? min_t(u32, qp->depth, KVERBS_READ_MRS) : 0;
+}
+
+static enum ib_poll_context kverbs_qp_context(u32 poll)
+{
+	switch (poll) {
+	case KVERBS_POLL_WORKQUEUE:
+		return IB_POLL_WORKQUEUE;
+	case KVERBS_POLL_UNBOUND:
+		return IB_POLL_UNBOUND_WORKQUEUE;
+	case KVERBS_POLL_DIRECT:
+		return IB_POLL_DIRECT;
+	default:
+		return IB_POLL_SOFTIRQ;
+	}
+}
+
+static int kverbs_qp_alloc_cqs(struct kverbs_qp *qp, const struct kverbs_conn_attr *conn)
+{
+	enum ib_poll_context poll = kverbs_qp_context(qp->poll);
 	struct ib_device *ib = qp->dev->ib;
-	enum ib_poll_context poll = qp->poll == KVERBS_POLL_WORKQUEUE ?
-				    IB_POLL_WORKQUEUE : IB_POLL_SOFTIRQ;
 	struct ib_cq *cq;
 
-	cq = ib_alloc_cq_any(ib, qp, qp->asked.send_cqe, poll);
+	if (conn->flags & KVERBS_CONN_CPU)
+		cq = ib_alloc_cq(ib, qp, qp->asked.send_cqe,
+				 conn->cpu % ib->num_comp_vectors, poll);
+	else
+		cq = ib_alloc_cq_any(ib, qp, qp->asked.send_cqe, poll);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	qp->send_cq = cq;
@@ -194,24 +225,29 @@ static int kverbs_qp_alloc_wqes(struct kverbs_qp *qp)
  * @qp: initialised
  * @dev: held by the caller for as long as @qp has anything
  * @depth: data slots asked for
- * @poll: enum kverbs_poll of the send completion queue
+ * @conn: what else is asked for, checked
  *
  * On error what was made stays, for kverbs_qp_free().
  *
  * Context: Process context, may sleep.
  * Return: 0 or -errno.
  */
-int kverbs_qp_alloc(struct kverbs_qp *qp, struct kverbs_dev *dev, u32 depth, u32 poll)
+int kverbs_qp_alloc(struct kverbs_qp *qp, struct kverbs_dev *dev, u32 depth,
+		    const struct kverbs_conn_attr *conn)
 {
 	u32 limit[KVERBS_SLOT_CLASSES];
 	struct ib_pd *pd;
 	int ret;
 
 	qp->dev = dev;
-	qp->poll = poll;
+	qp->poll = conn->poll;
+	qp->reg = conn->flags & KVERBS_CONN_REG;
+	qp->max_inline = conn->max_inline;
+	if (qp->reg && !dev->fast_reg_pages)
+		return -EOPNOTSUPP;
 	qp->depth = kverbs_qp_clamp(dev, depth);
 	limit[KVERBS_SLOT_DATA] = qp->depth;
-	limit[KVERBS_SLOT_REG] = KVERBS_REG_SLOTS;
+	limit[KVERBS_SLOT_REG] = KVERBS_REG_SLOTS + 2 * kverbs_qp_locals(qp);
 	limit[KVERBS_SLOT_CONTROL] = KVERBS_CTRL_SLOTS;
 	ret = kverbs_slots_init(&qp->slots, limit, dev->iwarp);
 	if (ret)
@@ -222,6 +258,8 @@ int kverbs_qp_alloc(struct kverbs_qp *qp, struct kverbs_dev *dev, u32 depth, u32
 	qp->asked.send_sge = dev->max_sge;
 	qp->asked.send_cqe = qp->asked.send_wr;
 	qp->asked.recv_cqe = qp->asked.recv_wr;
+	qp->asked.max_inline = qp->max_inline;
+	qp->limits.max_bytes = min3(dev->max_msg, (u32)SZ_1M, conn->wr_ceiling ?: (u32)SZ_1M);
 
 	ret = kverbs_qp_alloc_wqes(qp);
 	if (ret)
@@ -230,7 +268,9 @@ int kverbs_qp_alloc(struct kverbs_qp *qp, struct kverbs_dev *dev, u32 depth, u32
 	if (IS_ERR(pd))
 		return PTR_ERR(pd);
 	qp->pd = pd;
-	return kverbs_qp_alloc_cqs(qp);
+	ret = kverbs_mr_pool_init(&qp->locals, pd, dev, kverbs_qp_locals(qp),
+				  qp->limits.max_bytes);
+	return ret ?: kverbs_qp_alloc_cqs(qp, conn);
 }
 
 /**
@@ -252,6 +292,7 @@ void kverbs_qp_attr(struct kverbs_qp *qp, struct ib_qp_init_attr *attr)
 			.max_recv_wr = qp->asked.recv_wr,
 			.max_send_sge = qp->asked.send_sge,
 			.max_recv_sge = 1,
+			.max_inline_data = qp->max_inline,
 		},
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_RC,
@@ -273,13 +314,34 @@ void kverbs_qp_attach(struct kverbs_qp *qp, struct ib_qp *ibqp, const struct ib_
 	qp->actual.send_sge = cap->max_send_sge;
 	qp->actual.send_cqe = qp->send_cq->cqe;
 	qp->actual.recv_cqe = qp->recv_cq->cqe;
+	/* Some give more than was asked for; what was not asked for is not used. */
+	qp->actual.max_inline = min(cap->max_inline_data, qp->max_inline);
 	qp->limits.max_sge = qp->dev->max_sge;
-	qp->limits.max_bytes = min_t(u32, qp->dev->max_msg, SZ_1M);
 	qp->limits.lkey = qp->pd->local_dma_lkey;
+	qp->read_limits = qp->limits;
+	qp->read_limits.max_sge = qp->dev->max_read_sge;
 
 	spin_lock_bh(&qp->lock);
 	qp->qp = ibqp;
 	spin_unlock_bh(&qp->lock);
+}
+
+/**
+ * kverbs_qp_poll() - look at a send completion queue that nobody else polls
+ * @qp: the queue pair; nothing happens unless it is polled directly
+ *
+ * One at a time: ib_process_cq_direct() takes no lock. Who comes second goes
+ * away, since someone else is looking.
+ *
+ * Context: Process context; runs completions.
+ */
+void kverbs_qp_poll(struct kverbs_qp *qp)
+{
+	if (qp->poll != KVERBS_POLL_DIRECT || !mutex_trylock(&qp->poll_lock))
+		return;
+	if (qp->send_cq)
+		ib_process_cq_direct(qp->send_cq, KVERBS_POLL_BUDGET);
+	mutex_unlock(&qp->poll_lock);
 }
 
 /**
@@ -442,6 +504,21 @@ static int kverbs_qp_post_markers(struct kverbs_qp *qp)
 	return ret ?: ib_post_recv(qp->qp, &recv, NULL);
 }
 
+/* Where nobody polls, do it while waiting. */
+static unsigned long kverbs_qp_drain_wait(struct kverbs_qp *qp, unsigned long timeout)
+{
+	unsigned long until = jiffies + timeout;
+
+	if (qp->poll != KVERBS_POLL_DIRECT)
+		return wait_for_completion_timeout(&qp->sq_drain.done, timeout);
+	while (!wait_for_completion_timeout(&qp->sq_drain.done, 1)) {
+		if (time_after(jiffies, until))
+			return 0;
+		kverbs_qp_poll(qp);
+	}
+	return max_t(long, until - jiffies, 1);
+}
+
 /**
  * kverbs_qp_drain() - flush everything out of both queues
  * @qp: fenced; nobody posts receives any more
@@ -463,7 +540,7 @@ bool kverbs_qp_drain(struct kverbs_qp *qp, unsigned long timeout)
 		ret = kverbs_qp_post_markers(qp);
 	if (ret)
 		return false;
-	timeout = wait_for_completion_timeout(&qp->sq_drain.done, timeout);
+	timeout = kverbs_qp_drain_wait(qp, timeout);
 	return timeout && wait_for_completion_timeout(&qp->rq_drain.done, timeout);
 }
 
@@ -511,11 +588,13 @@ int kverbs_qp_destroy(struct kverbs_qp *qp)
 			return ret;
 		qp->qp = NULL;
 	}
+	mutex_lock(&qp->poll_lock);
 	if (qp->send_cq)
 		ib_free_cq(qp->send_cq);
+	qp->send_cq = NULL;
+	mutex_unlock(&qp->poll_lock);
 	if (qp->recv_cq)
 		ib_free_cq(qp->recv_cq);
-	qp->send_cq = NULL;
 	qp->recv_cq = NULL;
 	return 0;
 }
@@ -528,6 +607,7 @@ int kverbs_qp_destroy(struct kverbs_qp *qp)
  */
 void kverbs_qp_free(struct kverbs_qp *qp)
 {
+	kverbs_mr_pool_fini(&qp->locals);
 	if (qp->pd)
 		ib_dealloc_pd(qp->pd);
 	qp->pd = NULL;

@@ -10,7 +10,8 @@
  *
  * Queue arithmetic, once and for all:
  *
- *	send WRs  = depth (data) + KVERBS_REG_SLOTS + KVERBS_CTRL_SLOTS + 1 (drain)
+ *	send WRs  = depth (data) + KVERBS_REG_SLOTS + 2 * registrations per
+ *		    operation at once + KVERBS_CTRL_SLOTS + 1 (drain)
  *	recv WRs  = KVERBS_CTRL_RECVS + KVERBS_DATA_RECVS + 1 (drain)
  *	send CQEs = send WRs, signaled or not: each has one if it fails
  *	recv CQEs = recv WRs
@@ -24,6 +25,7 @@
 #include <linux/kverbs.h>
 
 #include "device.h"
+#include "mr.h"
 #include "slice.h"
 #include "slots.h"
 
@@ -35,6 +37,9 @@
 #define KVERBS_DATA_RECVS	128
 #define KVERBS_RECVS		(KVERBS_CTRL_RECVS + KVERBS_DATA_RECVS)
 #define KVERBS_CHAIN		32	/* work requests handed over at once */
+#define KVERBS_INLINE_MAX	512	/* bytes of an inline write, at most */
+#define KVERBS_LOCAL_MRS	128	/* registrations per operation at once, at most */
+#define KVERBS_READ_MRS		16	/* the same, where only reads need them */
 
 /**
  * struct kverbs_fate - what became of a work request
@@ -77,7 +82,8 @@ struct kverbs_qp_ops {
 
 /**
  * struct kverbs_wr - a work request being built
- * @rdma: as a write
+ * @rdma: as a write or read
+ * @atomic: as an atomic
  * @reg: as a registration
  * @send: as a send, and what all of them have in common
  * @index: its slot
@@ -86,6 +92,7 @@ struct kverbs_qp_ops {
 struct kverbs_wr {
 	union {
 		struct ib_rdma_wr rdma;
+		struct ib_atomic_wr atomic;
 		struct ib_reg_wr reg;
 		struct ib_send_wr send;
 	};
@@ -130,7 +137,13 @@ struct kverbs_drain {
  * @nr_chain: how many
  * @fenced: posts nothing any more
  * @stuck: the provider did not give it back: what it may touch stays pinned
+ * @poll_lock: held while IB_POLL_DIRECT's queue is polled, and while it goes
  * @limits: what a piece of a write may be
+ * @read_limits: of a read
+ * @locals: registrations per operation, none where nothing needs them; their
+ *	list is guarded by @lock
+ * @reg: every piece goes through one
+ * @max_inline: bytes of an inline write that were asked for
  * @depth: data slots
  * @poll: enum kverbs_poll
  * @asked: capacities asked for
@@ -155,7 +168,12 @@ struct kverbs_qp {
 	u32 nr_chain;
 	bool fenced;
 	bool stuck;
+	struct mutex poll_lock;		/* see above */
 	struct kverbs_slice_limits limits;
+	struct kverbs_slice_limits read_limits;
+	struct kverbs_mr_pool locals;
+	bool reg;
+	u32 max_inline;
 	u32 depth;
 	u32 poll;
 	struct kverbs_caps asked;
@@ -167,11 +185,13 @@ struct kverbs_qp {
 };
 
 void kverbs_qp_init(struct kverbs_qp *qp, const struct kverbs_qp_ops *ops);
-int kverbs_qp_alloc(struct kverbs_qp *qp, struct kverbs_dev *dev, u32 depth, u32 poll);
+int kverbs_qp_alloc(struct kverbs_qp *qp, struct kverbs_dev *dev, u32 depth,
+		    const struct kverbs_conn_attr *conn);
 void kverbs_qp_attr(struct kverbs_qp *qp, struct ib_qp_init_attr *attr);
 void kverbs_qp_attach(struct kverbs_qp *qp, struct ib_qp *ibqp, const struct ib_qp_cap *cap);
 struct kverbs_wr *kverbs_qp_next(struct kverbs_qp *qp, enum kverbs_slot_class class,
 				 struct kverbs_slot_owner *owner);
+void kverbs_qp_poll(struct kverbs_qp *qp);
 u32 kverbs_qp_room(struct kverbs_qp *qp, enum kverbs_slot_class class);
 int kverbs_qp_post(struct kverbs_qp *qp);
 int kverbs_qp_post_recv(struct kverbs_qp *qp, const struct ib_recv_wr *wr);

@@ -43,12 +43,25 @@ int kverbs_region_check(struct kverbs_buffer *buf, u64 offset, u64 length, u32 r
 
 	if (!length || !rights)
 		return -EINVAL;
-	if (rights & ~KVERBS_RIGHT_WRITE)
+	if (rights & ~(KVERBS_RIGHT_WRITE | KVERBS_RIGHT_READ | KVERBS_RIGHT_ATOMIC))
 		return -EOPNOTSUPP;
 	if (check_add_overflow(offset, length, &end) || end > buf->length)
 		return -ERANGE;
-	/* Remote write implies local write (IBTA vol. 1, 11.2.8.2). */
-	return buf->writable ? 0 : -EACCES;
+	/* Remote write and atomics imply local write (IBTA vol. 1, 11.2.8.2). */
+	return buf->writable || rights == KVERBS_RIGHT_READ ? 0 : -EACCES;
+}
+
+static int kverbs_region_access(u32 rights)
+{
+	int access = 0;
+
+	if (rights & KVERBS_RIGHT_WRITE)
+		access |= IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE;
+	if (rights & KVERBS_RIGHT_READ)
+		access |= IB_ACCESS_REMOTE_READ;
+	if (rights & KVERBS_RIGHT_ATOMIC)
+		access |= IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_ATOMIC;
+	return access;
 }
 
 static int kverbs_region_register(struct kverbs_region_own *region)
@@ -59,7 +72,7 @@ static int kverbs_region_register(struct kverbs_region_own *region)
 
 	ret = kverbs_mr_init(&region->mr, conn->qp.pd, conn->qp.dev, region->map,
 			     region->offset, region->length, region->obj.id,
-			     IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+			     kverbs_region_access(region->rights));
 	if (ret)
 		return ret;
 	region->key = kvcalloc(region->mr.nr, sizeof(*region->key), GFP_KERNEL_ACCOUNT);
@@ -130,6 +143,10 @@ struct kverbs_region_own *kverbs_region_expose(struct kverbs_connection *conn,
 
 	if (!region)
 		return ERR_PTR(-ENOMEM);
+	if (rights & KVERBS_RIGHT_ATOMIC && !conn->qp.dev->atomic) {
+		ret = -EOPNOTSUPP;
+		goto err_put;
+	}
 	region->offset = offset;
 	region->length = length;
 	region->rights = rights;
@@ -139,6 +156,8 @@ struct kverbs_region_own *kverbs_region_expose(struct kverbs_connection *conn,
 		ret = PTR_ERR(region->map);
 		goto err_put;
 	}
+	if (rights & KVERBS_RIGHT_READ)
+		kverbs_mapping_sync_for_device(region->map, offset, length);
 	ret = kverbs_context_name(conn->ctx, &region->obj);
 	if (ret)
 		goto err_unmap;

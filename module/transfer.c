@@ -1,48 +1,159 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Transfers. See transfer.h.
+ * Transfers. See transfer.h; how they are posted is told in fill.c.
  *
- * What a slice puts into the chain counts in @wrs until it is reclaimed. When
- * the whole range is posted and @wrs is back to zero, the transfer has come to
- * COMPLETED and its source may be reused. From there on it waits for the peer's
+ * What is put into the chain counts in @wrs until it is reclaimed. When the
+ * whole range is posted and @wrs is back to zero, the transfer has come to
+ * COMPLETED and its memory may be reused. From there on it waits for the peer's
  * acknowledgements, or ends by its time-out.
  *
  * After the first error nothing ends by itself any more: the connection is torn
  * down, and when nothing is on the device all that is left is ended by
  * kverbs_work_abort(), in the order of submission.
  */
-#include <linux/ktime.h>
+#include <linux/nospec.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
 
+#include "batch.h"
+#include "fill.h"
 #include "trace.h"
-#include "transfer.h"
 #include "work.h"
 
-#define KVERBS_SIGNAL_BYTES	SZ_256K	/* a piece this large is signaled */
-
-static struct kmem_cache *kverbs_transfer_cache;
-
 /**
- * kverbs_transfer_init() - make the cache of transfers
- *
- * Context: Module init.
- * Return: 0 or -ENOMEM.
+ * struct kverbs_op_rule - what an operation may be
+ * @rights: KVERBS_RIGHT_* that it needs of the region; 0 = it has no region
+ * @flags: KVERBS_ITEM_* that go with it
+ * @features: enum kverbs_feature that the device must have
+ * @sink: it changes the buffer, and has no moment after COMPLETED
  */
-int kverbs_transfer_init(void)
+struct kverbs_op_rule {
+	u32 rights;
+	u32 flags;
+	u32 features;
+	bool sink;
+};
+
+#define KVERBS_ITEM_ALL \
+	(KVERBS_ITEM_NOTIFY | KVERBS_ITEM_IMM | KVERBS_ITEM_FENCE | KVERBS_ITEM_INLINE)
+
+static const struct kverbs_op_rule kverbs_op_rules[] = {
+	[KVERBS_OP_WRITE] = {
+		.rights = KVERBS_RIGHT_WRITE,
+		.flags = KVERBS_ITEM_ALL,
+		.features = KVERBS_FEATURE_WRITE,
+	},
+	[KVERBS_OP_READ] = {
+		.rights = KVERBS_RIGHT_READ,
+		.flags = KVERBS_ITEM_FENCE,
+		.features = KVERBS_FEATURE_READ,
+		.sink = true,
+	},
+	[KVERBS_OP_SEND] = {
+		.flags = KVERBS_ITEM_FENCE,
+		.features = KVERBS_FEATURE_SEND,
+	},
+	[KVERBS_OP_FETCH_ADD] = {
+		.rights = KVERBS_RIGHT_ATOMIC,
+		.flags = KVERBS_ITEM_FENCE,
+		.features = KVERBS_FEATURE_ATOMIC,
+		.sink = true,
+	},
+	[KVERBS_OP_CMP_SWAP] = {
+		.rights = KVERBS_RIGHT_ATOMIC,
+		.flags = KVERBS_ITEM_FENCE,
+		.features = KVERBS_FEATURE_ATOMIC,
+		.sink = true,
+	},
+};
+
+static const struct kverbs_op_rule *kverbs_op_rule(u32 op)
 {
-	kverbs_transfer_cache = KMEM_CACHE(kverbs_transfer, SLAB_ACCOUNT);
-	return kverbs_transfer_cache ? 0 : -ENOMEM;
+	if (!op || op >= ARRAY_SIZE(kverbs_op_rules))
+		return NULL;
+	return &kverbs_op_rules[array_index_nospec(op, ARRAY_SIZE(kverbs_op_rules))];
+}
+
+static bool kverbs_op_is_atomic(u32 op)
+{
+	return op == KVERBS_OP_FETCH_ADD || op == KVERBS_OP_CMP_SWAP;
+}
+
+/* What the peer's program is told of, it can acknowledge. */
+static bool kverbs_item_told(u32 op, u32 flags)
+{
+	return op == KVERBS_OP_SEND || flags & (KVERBS_ITEM_NOTIFY | KVERBS_ITEM_IMM);
+}
+
+static int kverbs_item_check_size(struct kverbs_connection *conn, const struct kverbs_item *item)
+{
+	u32 most = conn->qp.actual.max_inline;
+
+	if (!item->length || (kverbs_op_is_atomic(item->op) && item->length != sizeof(u64)))
+		return -EINVAL;
+	if (item->op == KVERBS_OP_SEND && item->length > KVERBS_MESSAGE_MAX)
+		return -EMSGSIZE;
+	if (item->flags & KVERBS_ITEM_INLINE && item->length > most)
+		return most ? -EMSGSIZE : -EOPNOTSUPP;
+	return 0;
+}
+
+/* Fields that the operation has no use for are zero, those it has are in range. */
+static int kverbs_item_check_fields(const struct kverbs_item *item,
+				    const struct kverbs_op_rule *rule)
+{
+	if (!rule->rights && (item->region_id || item->region_offset))
+		return -EINVAL;
+	if (rule->sink && item->tag)
+		return -EINVAL;
+	if (item->flags & KVERBS_ITEM_IMM &&
+	    (item->tag > U32_MAX || item->flags & KVERBS_ITEM_NOTIFY))
+		return -EINVAL;
+	if (item->operand && !kverbs_op_is_atomic(item->op))
+		return -EINVAL;
+	return item->compare && item->op != KVERBS_OP_CMP_SWAP ? -EINVAL : 0;
+}
+
+static int kverbs_item_check_moment(const struct kverbs_item *item,
+				    const struct kverbs_op_rule *rule)
+{
+	if (item->until < KVERBS_COMPLETED || item->until >= KVERBS_MOMENTS)
+		return -EINVAL;
+	if (rule->sink && item->until > KVERBS_COMPLETED)
+		return -EOPNOTSUPP;
+	/* Nobody consumes what nobody is told of. */
+	if (item->until >= KVERBS_CONSUMED && !kverbs_item_told(item->op, item->flags))
+		return -EINVAL;
+	return 0;
 }
 
 /**
- * kverbs_transfer_exit() - destroy the cache
+ * kverbs_transfer_check() - can this item be done on this connection?
+ * @conn: held
+ * @item: from the program; its objects and ranges are not looked at
  *
- * Context: Module exit.
+ * Context: Any.
+ * Return: 0, -EOPNOTSUPP, -EINVAL, -EMSGSIZE.
  */
-void kverbs_transfer_exit(void)
+int kverbs_transfer_check(struct kverbs_connection *conn, const struct kverbs_item *item)
 {
-	kmem_cache_destroy(kverbs_transfer_cache);
+	const struct kverbs_op_rule *rule = kverbs_op_rule(item->op);
+	u32 features;
+
+	if (!rule || item->flags & ~KVERBS_ITEM_ALL)
+		return -EOPNOTSUPP;
+	if (item->flags & ~rule->flags)
+		return -EINVAL;
+	features = rule->features;
+	if (item->flags & KVERBS_ITEM_IMM)
+		features |= KVERBS_FEATURE_IMM;
+	if (features & ~conn->features || (rule->sink && !conn->rd_out))
+		return -EOPNOTSUPP;
+	/* A fenced read is none there is on iWARP's send queue (siw_qp.c). */
+	if (item->op == KVERBS_OP_READ && item->flags & KVERBS_ITEM_FENCE && conn->qp.dev->iwarp)
+		return -EOPNOTSUPP;
+	return kverbs_item_check_size(conn, item) ?: kverbs_item_check_fields(item, rule) ?:
+	       kverbs_item_check_moment(item, rule);
 }
 
 static void kverbs_transfer_event_fill(struct kverbs_event_node *node,
@@ -51,7 +162,7 @@ static void kverbs_transfer_event_fill(struct kverbs_event_node *node,
 	struct kverbs_transfer *t = container_of(node, struct kverbs_transfer, node);
 
 	event->kind = KVERBS_EVENT_FINAL;
-	event->id = t->conn_id;
+	event->id = t->batch->conn_id;
 	event->user_data = t->user_data;
 	event->status = t->error.code;
 	event->asked = t->until;
@@ -68,9 +179,8 @@ static void kverbs_transfer_event_taken(struct kverbs_event_node *node)
 {
 	struct kverbs_transfer *t = container_of(node, struct kverbs_transfer, node);
 
-	atomic_dec(&t->ctx->pending);
-	kverbs_context_put(t->ctx);
-	kmem_cache_free(kverbs_transfer_cache, t);
+	kverbs_context_unreserve(t->batch->ctx, 1);
+	kverbs_batch_put(t->batch);
 }
 
 static const struct kverbs_event_ops kverbs_transfer_event_ops = {
@@ -78,26 +188,57 @@ static const struct kverbs_event_ops kverbs_transfer_event_ops = {
 	.taken = kverbs_transfer_event_taken,
 };
 
-/* The device is done with source and keys. */
-static void kverbs_transfer_unmap(struct kverbs_transfer *t)
+/**
+ * kverbs_transfer_release() - let go of the memory of both ends
+ * @t: the device does not touch it, or never knew it
+ *
+ * Context: Any but hard interrupt.
+ */
+void kverbs_transfer_release(struct kverbs_transfer *t)
 {
-	if (!t->map)
-		return;
-	/* What a device may still touch stays pinned for ever. */
-	if (!t->work->conn->qp.stuck || !t->posted)
+	if (t->map)
 		kverbs_mapping_put(t->map);
-	kverbs_object_put(&t->remote->obj);
+	if (t->remote)
+		kverbs_object_put(&t->remote->obj);
+	kfree(t->copy);
 	t->map = NULL;
 	t->remote = NULL;
+	t->copy = NULL;
 }
 
 static u32 kverbs_transfer_placement(const struct kverbs_transfer *t)
 {
-	u32 placed = t->work->conn->qp.dev->iwarp ? KVERBS_DELIVERED : KVERBS_COMPLETED;
+	bool handed_over = t->batch->work->conn->qp.dev->iwarp &&
+			   !kverbs_op_rules[t->op].sink;
+	u32 placed = handed_over ? KVERBS_DELIVERED : KVERBS_COMPLETED;
 
 	if (t->reached >= placed)
 		return KVERBS_PLACEMENT_PLACED;
 	return t->posted ? KVERBS_PLACEMENT_UNKNOWN : KVERBS_PLACEMENT_UNSENT;
+}
+
+static void kverbs_transfer_push(struct kverbs_transfer *t)
+{
+	if (!kverbs_event_push(&t->batch->ctx->events, &t->node))
+		kverbs_transfer_event_taken(&t->node);
+}
+
+/* Tell whoever is told of it; afterwards the transfer may be gone. */
+static void kverbs_transfer_report(struct kverbs_transfer *t)
+{
+	struct kverbs_batch *batch = t->batch;
+	bool own_event = t->error.code && !batch->ended;
+
+	if (!batch->one && !batch->ended) {
+		kverbs_transfer_push(t);
+		return;
+	}
+	/* The event for all comes last, and keeps the batch until then. */
+	if (own_event)
+		kverbs_transfer_push(t);
+	kverbs_batch_count(batch, t);
+	if (!own_event)
+		kverbs_batch_put(batch);
 }
 
 /**
@@ -108,12 +249,15 @@ static u32 kverbs_transfer_placement(const struct kverbs_transfer *t)
  */
 void kverbs_transfer_finish(struct kverbs_transfer *t)
 {
-	struct kverbs_work *work = t->work;
+	struct kverbs_batch *batch = t->batch;
+	struct kverbs_work *work = batch->work;
 	struct kverbs_qp *qp = &work->conn->qp;
 
 	lockdep_assert_held(&qp->lock);
-	list_del_init(&t->list);
-	kverbs_transfer_unmap(t);
+	list_del(&t->list);
+	/* What a device may still touch stays pinned for ever. */
+	if (!qp->stuck || !t->posted)
+		kverbs_transfer_release(t);
 	t->placement = kverbs_transfer_placement(t);
 	work->unfinished--;
 	if (t->reached < KVERBS_COMPLETED && !--work->incomplete)
@@ -122,9 +266,8 @@ void kverbs_transfer_finish(struct kverbs_transfer *t)
 		work->timed--;
 	qp->counters.finished++;
 	qp->counters.failed += !!t->error.code;
-	trace_kverbs_final(t->conn_id, t->user_data, t->reached, t->placement, t->error.code);
-	if (!kverbs_event_push(&t->ctx->events, &t->node))
-		kverbs_transfer_event_taken(&t->node);
+	trace_kverbs_final(batch->conn_id, t->user_data, t->reached, t->placement, t->error.code);
+	kverbs_transfer_report(t);
 }
 
 /**
@@ -137,7 +280,7 @@ void kverbs_transfer_abort(struct kverbs_transfer *t)
 {
 	struct kverbs_error why;
 
-	kverbs_connection_error(t->work->conn, &why);
+	kverbs_connection_error(t->batch->work->conn, &why);
 	/* What a provider says of work that we ended ourselves (siw) is noise. */
 	if (!t->error.code || why.step == KVERBS_STEP_LOCAL) {
 		t->error.step = why.step ?: KVERBS_STEP_PEER;
@@ -159,12 +302,10 @@ void kverbs_transfer_abort(struct kverbs_transfer *t)
  */
 void kverbs_transfer_reach(struct kverbs_transfer *t, enum kverbs_moment moment, u64 now)
 {
-	struct kverbs_work *work = t->work;
-
 	t->reached = moment;
 	t->stamps[moment] = max(now, t->stamps[moment - 1]);
 	if (moment < t->until)
-		list_move_tail(&t->list, &work->await[moment + 1]);
+		list_move_tail(&t->list, &t->batch->work->await[moment + 1]);
 	else
 		kverbs_transfer_finish(t);
 }
@@ -172,9 +313,11 @@ void kverbs_transfer_reach(struct kverbs_transfer *t, enum kverbs_moment moment,
 /* Its last work request came back and the whole range was posted. */
 static void kverbs_transfer_completed(struct kverbs_transfer *t, u64 now)
 {
-	struct kverbs_work *work = t->work;
+	struct kverbs_work *work = t->batch->work;
 
-	kverbs_transfer_unmap(t);
+	if (kverbs_op_rules[t->op].sink)
+		kverbs_mapping_sync_for_cpu(t->map, t->offset, t->length);
+	kverbs_transfer_release(t);
 	work->conn->qp.counters.bytes += t->length;
 	if (t->timeout_ms) {
 		t->deadline = jiffies + msecs_to_jiffies(t->timeout_ms);
@@ -187,6 +330,17 @@ static void kverbs_transfer_completed(struct kverbs_transfer *t, u64 now)
 		kverbs_work_advance(work, now);
 }
 
+static void kverbs_transfer_blame(struct kverbs_transfer *t, const struct kverbs_fate *fate)
+{
+	t->broken = true;
+	if (t->error.code || fate->status == IB_WC_WR_FLUSH_ERR)
+		return;
+	t->error.step = fate->unsent ? KVERBS_STEP_POST : KVERBS_STEP_SEND;
+	t->error.code = fate->code;
+	t->error.wc_status = fate->unsent ? 0 : fate->status;
+	t->error.vendor_err = fate->vendor_err;
+}
+
 static void kverbs_transfer_reclaimed(struct kverbs_slot_owner *owner,
 				      const struct kverbs_fate *fate)
 {
@@ -194,167 +348,122 @@ static void kverbs_transfer_reclaimed(struct kverbs_slot_owner *owner,
 
 	t->wrs--;
 	t->posted -= fate->unsent;
-	if (unlikely(fate->status) && !t->error.code && fate->status != IB_WC_WR_FLUSH_ERR) {
-		t->error.step = fate->unsent ? KVERBS_STEP_POST : KVERBS_STEP_SEND;
-		t->error.code = fate->code;
-		t->error.wc_status = fate->unsent ? 0 : fate->status;
-		t->error.vendor_err = fate->vendor_err;
-	}
-	t->broken |= !!fate->status;
+	if (unlikely(!list_empty(&t->locals)))
+		kverbs_fill_reclaim(t);
+	if (unlikely(fate->status))
+		kverbs_transfer_blame(t, fate);
 	if (!t->wrs && !t->slice.left && !t->broken)
 		kverbs_transfer_completed(t, fate->now);
 }
 
-static bool kverbs_transfer_wants_done(const struct kverbs_transfer *t)
+/* Bytes that the program may change as soon as the item is accepted. */
+static int kverbs_transfer_copy(struct kverbs_transfer *t, const struct kverbs_buffer *buf)
 {
-	return t->notify || t->until > KVERBS_COMPLETED;
-}
+	struct kverbs_copy *copy = kmalloc(struct_size(copy, bytes, t->length), GFP_KERNEL_ACCOUNT);
 
-/* Room for the last piece and the DONE that goes with it. */
-static bool kverbs_transfer_done_room(struct kverbs_transfer *t)
-{
-	struct kverbs_connection *conn = t->work->conn;
-	enum kverbs_credit_class class = t->notify ? KVERBS_CREDIT_DATA : KVERBS_CREDIT_CONTROL;
-
-	return KVERBS_CHAIN - conn->qp.nr_chain >= 2 && kverbs_control_room(conn, class);
-}
-
-static void kverbs_transfer_put_done(struct kverbs_transfer *t)
-{
-	struct kverbs_msg msg = {
-		.type = KVERBS_MSG_DONE,
-		.done = {
-			.seq = ++t->work->seq,
-			.offset = t->region_offset,
-			.length = t->length,
-			.tag = t->tag,
-			.region = t->remote->name,
-			.notify = t->notify,
-		},
+	if (!copy)
+		return -ENOMEM;
+	copy->length = t->length;
+	kverbs_buffer_copy(buf, t->offset, copy->bytes, t->length);
+	/* Inline bytes are given by their virtual address. */
+	copy->extent = (struct kverbs_extent) {
+		.addr = (uintptr_t)copy->bytes,
+		.length = t->length,
 	};
-
-	t->seq = msg.done.seq;
-	kverbs_control_put(t->work->conn, &msg);
+	copy->source = (struct kverbs_source) { .extent = &copy->extent, .nr = 1 };
+	t->copy = copy;
+	return 0;
 }
 
-static void kverbs_transfer_add_piece(struct kverbs_transfer *t)
+/* Both ends' memory, and the cursor over them. */
+static int kverbs_transfer_memory(struct kverbs_transfer *t, struct kverbs_buffer *buf,
+				  struct kverbs_mapping *map,
+				  struct kverbs_region_remote *remote)
 {
-	struct kverbs_qp *qp = &t->work->conn->qp;
-	struct kverbs_piece piece;
-	struct kverbs_wr *wr;
+	int ret;
 
-	wr = kverbs_qp_next(qp, KVERBS_SLOT_DATA, &t->owner);
-	kverbs_slice_next(&t->slice, &qp->limits, &piece, wr->sge);
-	wr->send.opcode = IB_WR_RDMA_WRITE;
-	wr->send.num_sge = piece.nr_sge;
-	wr->rdma.remote_addr = piece.addr;
-	wr->rdma.rkey = piece.rkey;
-	/* Show progress: a chain of large pieces may take long. */
-	if (piece.length >= KVERBS_SIGNAL_BYTES)
-		wr->send.send_flags = IB_SEND_SIGNALED;
-	t->wrs++;
-	t->posted++;
-}
-
-/**
- * kverbs_transfer_fill() - add what fits of a transfer to the chain
- * @t: the head of the fifo
- *
- * Context: Send queue lock held.
- * Return: true when all of it is there.
- */
-bool kverbs_transfer_fill(struct kverbs_transfer *t)
-{
-	struct kverbs_qp *qp = &t->work->conn->qp;
-	bool done = kverbs_transfer_wants_done(t);
-
-	while (t->slice.left) {
-		if (!kverbs_qp_room(qp, KVERBS_SLOT_DATA)) {
-			qp->counters.slot_stalls++;
-			return false;
-		}
-		if (done && t->slice.left <= qp->limits.max_bytes &&
-		    !kverbs_transfer_done_room(t)) {
-			qp->counters.credit_stalls++;
-			return false;
-		}
-		kverbs_transfer_add_piece(t);
+	if (t->op == KVERBS_OP_SEND || t->flags & KVERBS_ITEM_INLINE) {
+		ret = kverbs_transfer_copy(t, buf);
+		if (ret)
+			return ret;
+	} else {
+		kverbs_mapping_hold(map);
+		t->map = map;
+		kverbs_mapping_sync_for_device(map, t->offset, t->length);
 	}
-	if (done)
-		kverbs_transfer_put_done(t);
-	return true;
+	if (!remote)
+		return 0;
+	kverbs_object_get(&remote->obj);
+	t->remote = remote;
+	kverbs_slice_init(&t->slice, t->map ? &map->source : &t->copy->source,
+			  t->map ? t->offset : 0, &remote->target, t->region_offset, t->length);
+	return 0;
 }
 
-/**
- * kverbs_transfer_create() - make a transfer from an item
- * @conn: up and held
- * @item: checked but for its ranges
- * @buf: the source
- * @remote: the target, on @conn
- *
- * Context: Process context, may sleep.
- * Return: a transfer, not yet submitted, or ERR_PTR().
- */
-struct kverbs_transfer *kverbs_transfer_create(struct kverbs_connection *conn,
-					       const struct kverbs_item *item,
-					       struct kverbs_buffer *buf,
-					       struct kverbs_region_remote *remote)
+/* The ranges, the rights, and that 8 bytes are 8 bytes. */
+static int kverbs_transfer_fits(const struct kverbs_item *item, const struct kverbs_buffer *buf,
+				const struct kverbs_region_remote *remote)
 {
-	struct kverbs_transfer *t;
+	const struct kverbs_op_rule *rule = &kverbs_op_rules[item->op];
 	u64 end;
 
 	if (check_add_overflow(item->buf_offset, item->length, &end) || end > buf->length)
-		return ERR_PTR(-ERANGE);
-	if (check_add_overflow(item->region_offset, item->length, &end) ||
-	    end > remote->length)
-		return ERR_PTR(-ERANGE);
-	if (!(remote->rights & KVERBS_RIGHT_WRITE))
-		return ERR_PTR(-EACCES);
-	if (!atomic_add_unless(&conn->ctx->pending, 1, KVERBS_MAX_PENDING))
-		return ERR_PTR(-EAGAIN);
-	t = kmem_cache_zalloc(kverbs_transfer_cache, GFP_KERNEL);
-	if (!t) {
-		atomic_dec(&conn->ctx->pending);
-		return ERR_PTR(-ENOMEM);
-	}
-	kverbs_context_get(conn->ctx);
-	t->ctx = conn->ctx;
-	t->conn_id = conn->obj.id;
-	t->work = kverbs_conn_work(conn);
-	t->owner.reclaimed = kverbs_transfer_reclaimed;
-	t->notify = item->flags & KVERBS_ITEM_NOTIFY;
-	t->until = item->until;
-	t->timeout_ms = item->timeout_ms;
-	t->region_offset = item->region_offset;
-	t->length = item->length;
-	t->tag = item->tag;
-	t->user_data = item->user_data;
-	INIT_LIST_HEAD(&t->list);
-	kverbs_event_node_init(&t->node, &kverbs_transfer_event_ops);
-	t->map = kverbs_mapping_get(buf, conn->qp.dev);
-	if (IS_ERR(t->map)) {
-		struct kverbs_mapping *map = t->map;
-
-		kverbs_transfer_event_taken(&t->node);
-		return ERR_CAST(map);
-	}
-	kverbs_object_get(&remote->obj);
-	t->remote = remote;
-	kverbs_mapping_sync_for_device(t->map, item->buf_offset, item->length);
-	kverbs_slice_init(&t->slice, &t->map->source, item->buf_offset, &remote->target,
-			  item->region_offset, item->length);
-	return t;
+		return -ERANGE;
+	if (remote && (check_add_overflow(item->region_offset, item->length, &end) ||
+		       end > remote->length))
+		return -ERANGE;
+	if ((remote && ~remote->rights & rule->rights) || (rule->sink && !buf->writable))
+		return -EACCES;
+	if (kverbs_op_is_atomic(item->op) &&
+	    (!IS_ALIGNED(remote->target.addr + item->region_offset, sizeof(u64)) ||
+	     !IS_ALIGNED(buf->lead + item->buf_offset, sizeof(u64))))
+		return -EINVAL;
+	return 0;
 }
 
 /**
- * kverbs_transfer_discard() - drop a transfer that was not submitted
- * @t: the transfer
+ * kverbs_transfer_init() - make the next transfer of a batch from an item
+ * @batch: not accepted yet, with room
+ * @item: checked (kverbs_transfer_check())
+ * @buf: the local buffer
+ * @map: its mapping on the connection's device
+ * @remote: the remote region, on the same connection; NULL for a message
  *
- * Context: Process context.
+ * Context: Process context, may sleep.
+ * Return: 0, -ERANGE, -EACCES, -EINVAL, -ENOMEM.
  */
-void kverbs_transfer_discard(struct kverbs_transfer *t)
+int kverbs_transfer_init(struct kverbs_batch *batch, const struct kverbs_item *item,
+			 struct kverbs_buffer *buf, struct kverbs_mapping *map,
+			 struct kverbs_region_remote *remote)
 {
-	list_del(&t->list);
-	kverbs_transfer_unmap(t);
-	kverbs_transfer_event_taken(&t->node);
+	struct kverbs_transfer *t = &batch->transfer[batch->nr];
+	int ret;
+
+	ret = kverbs_transfer_fits(item, buf, remote);
+	if (ret)
+		return ret;
+	*t = (struct kverbs_transfer) {
+		.owner.reclaimed = kverbs_transfer_reclaimed,
+		.batch = batch,
+		.op = item->op,
+		.until = item->until,
+		.flags = item->flags,
+		.fence = item->flags & KVERBS_ITEM_FENCE,
+		.locals = LIST_HEAD_INIT(t->locals),
+		.offset = item->buf_offset,
+		.region_offset = item->region_offset,
+		.length = item->length,
+		.tag = item->tag,
+		.operand = item->operand,
+		.compare = item->compare,
+		.user_data = item->user_data,
+		.timeout_ms = item->timeout_ms,
+	};
+	kverbs_event_node_init(&t->node, &kverbs_transfer_event_ops);
+	ret = kverbs_transfer_memory(t, buf, map, remote);
+	if (ret)
+		kverbs_transfer_release(t);
+	else
+		batch->nr++;
+	return ret;
 }

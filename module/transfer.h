@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Transfer: one item of work, from its acceptance to its final event.
+ * Transfer: one item of work, from its acceptance to its final outcome.
  *
  * A transfer is mapped, sliceable and has its event before it is accepted, so
  * nothing on its way can fail for want of memory.
@@ -12,57 +12,83 @@
 #include "memory.h"
 #include "region.h"
 
-struct kverbs_work;
+struct kverbs_batch;
+
+/**
+ * struct kverbs_copy - bytes that were copied when their item was accepted
+ * @extent: them, as a source to be sent inline
+ * @source: that
+ * @length: how many
+ * @bytes: them
+ */
+struct kverbs_copy {
+	struct kverbs_extent extent;
+	struct kverbs_source source;
+	u32 length;
+	u8 bytes[];
+};
 
 /**
  * struct kverbs_transfer - one item
  * @list: link in one of the work's lists
  * @owner: of its work requests
- * @work: whose
- * @map: the source, held until it may be reused
- * @remote: the target, held likewise
- * @slice: what is still to be posted
- * @wrs: work requests posted and not reclaimed
- * @posted: work requests that the device took
- * @notify: wake the peer's program
- * @broken: one of its work requests did not succeed
+ * @batch: its submission, referenced
+ * @op: enum kverbs_op
  * @until: enum kverbs_moment that ends it
  * @reached: enum kverbs_moment
- * @seq: of its DONE, 0 without one
- * @timeout_ms: after COMPLETED, 0 = none
- * @deadline: jiffies, once COMPLETED
- * @region_offset: for the peer's program
+ * @placement: enum kverbs_placement
+ * @flags: KVERBS_ITEM_*
+ * @broken: one of its work requests did not succeed
+ * @fence: its first work request has not been posted, and is to be fenced
+ * @wrs: work requests posted and not reclaimed
+ * @posted: work requests that the device took
+ * @slice: what is still to be posted
+ * @map: the local memory, held until it may be reused; NULL for a copy
+ * @copy: the local bytes, if they were copied
+ * @remote: the remote memory, held likewise; NULL for a message
+ * @locals: registrations of its pieces, in the order of posting
+ * @offset: in the local buffer
+ * @region_offset: in the remote region
  * @length: bytes
  * @tag: for the peer's program
+ * @operand: of an atomic
+ * @compare: of an atomic
  * @user_data: for ours
+ * @seq: that the peer counts it by, 0 without one
+ * @timeout_ms: after COMPLETED, 0 = none
+ * @deadline: jiffies, once COMPLETED
  * @stamps: when each moment was reached
- * @placement: enum kverbs_placement
  * @error: why it failed
  * @node: its final event
- * @ctx: whose event queue, held
- * @conn_id: for the event: the connection may be gone when it is taken
  */
 struct kverbs_transfer {
 	struct list_head list;
 	struct kverbs_slot_owner owner;
-	struct kverbs_work *work;
-	struct kverbs_mapping *map;
-	struct kverbs_region_remote *remote;
-	struct kverbs_slice slice;
-	u32 wrs;
-	u32 posted;
-	bool notify;
-	bool broken;
+	struct kverbs_batch *batch;
+	u8 op;
 	u8 until;
 	u8 reached;
 	u8 placement;
-	u64 seq;
-	u32 timeout_ms;
-	unsigned long deadline;
+	u8 flags;
+	bool broken;
+	bool fence;
+	u32 wrs;
+	u32 posted;
+	struct kverbs_slice slice;
+	struct kverbs_mapping *map;
+	struct kverbs_copy *copy;
+	struct kverbs_region_remote *remote;
+	struct list_head locals;
+	u64 offset;
 	u64 region_offset;
 	u64 length;
 	u64 tag;
+	u64 operand;
+	u64 compare;
 	u64 user_data;
+	u64 seq;
+	u32 timeout_ms;
+	unsigned long deadline;
 	u64 stamps[KVERBS_MOMENTS];
 	struct {
 		u32 code;
@@ -71,18 +97,13 @@ struct kverbs_transfer {
 		u32 vendor_err;
 	} error;
 	struct kverbs_event_node node;
-	struct kverbs_context *ctx;
-	u32 conn_id;
 };
 
-int kverbs_transfer_init(void);
-void kverbs_transfer_exit(void);
-struct kverbs_transfer *kverbs_transfer_create(struct kverbs_connection *conn,
-					       const struct kverbs_item *item,
-					       struct kverbs_buffer *buf,
-					       struct kverbs_region_remote *remote);
-void kverbs_transfer_discard(struct kverbs_transfer *t);
-bool kverbs_transfer_fill(struct kverbs_transfer *t);
+int kverbs_transfer_check(struct kverbs_connection *conn, const struct kverbs_item *item);
+int kverbs_transfer_init(struct kverbs_batch *batch, const struct kverbs_item *item,
+			 struct kverbs_buffer *buf, struct kverbs_mapping *map,
+			 struct kverbs_region_remote *remote);
+void kverbs_transfer_release(struct kverbs_transfer *t);
 void kverbs_transfer_reach(struct kverbs_transfer *t, enum kverbs_moment moment, u64 now);
 void kverbs_transfer_finish(struct kverbs_transfer *t);
 void kverbs_transfer_abort(struct kverbs_transfer *t);

@@ -27,6 +27,7 @@ static_assert(KVERBS_WIRE_HELLO <= KVERBS_WIRE_HELLO_MAX);
 
 #define WIRE_MIN_CONTROL	4	/* fewer control credits can dead-lock */
 #define WIRE_MIN_DATA		1
+#define WIRE_RIGHTS		(KVERBS_RIGHT_WRITE | KVERBS_RIGHT_READ | KVERBS_RIGHT_ATOMIC)
 #define WIRE_HELLO_FIXED	8	/* same in every version, from the start */
 
 struct wire_hello {
@@ -89,6 +90,13 @@ struct wire_consumed {
 	__be64 consumed;
 	__be64 persisted;
 } __packed;
+
+struct wire_message {
+	__be64 seq;
+	__be64 tag;
+} __packed;
+static_assert(sizeof(struct wire_message) == KVERBS_WIRE_MESSAGE);
+static_assert(KVERBS_WIRE_HEADER + KVERBS_WIRE_MESSAGE + KVERBS_MESSAGE_MAX <= KVERBS_WIRE_SLOT);
 
 struct wire_goodbye {
 	__be32 error;
@@ -247,6 +255,16 @@ static u32 put_goodbye(const struct kverbs_msg *msg, void *body)
 	return sizeof(*w);
 }
 
+static u32 put_message(const struct kverbs_msg_bytes *m, void *body)
+{
+	struct wire_message *w = body;
+
+	w->seq = cpu_to_be64(m->seq);
+	w->tag = cpu_to_be64(m->tag);
+	memcpy(body + sizeof(*w), m->bytes, m->length);
+	return sizeof(*w) + m->length;
+}
+
 static u32 put_body(const struct kverbs_msg *msg, void *body)
 {
 	switch (msg->type) {
@@ -260,6 +278,8 @@ static u32 put_body(const struct kverbs_msg *msg, void *body)
 		return put_consumed(msg, body);
 	case KVERBS_MSG_GOODBYE:
 		return put_goodbye(msg, body);
+	case KVERBS_MSG_MESSAGE:
+		return put_message(&msg->message, body);
 	default:
 		return 0;
 	}
@@ -296,7 +316,7 @@ static bool region_sane(const struct kverbs_msg_region *m)
 
 	if (!m->region || !m->length || !m->span || m->lead >= m->span)
 		return false;
-	if (m->rights & ~KVERBS_RIGHT_WRITE)
+	if (m->rights & ~WIRE_RIGHTS)
 		return false;
 	if (check_add_overflow(m->addr, m->length, &end) ||
 	    check_add_overflow(m->length, (u64)m->lead, &covered))
@@ -379,6 +399,19 @@ static int get_goodbye(struct kverbs_msg *msg, const void *body, u32 len)
 	return msg->goodbye <= MAX_ERRNO ? 0 : -EPROTO;
 }
 
+static int get_message(struct kverbs_msg_bytes *m, const void *body, u32 len)
+{
+	const struct wire_message *w = body;
+
+	if (len <= sizeof(*w) || len - sizeof(*w) > KVERBS_MESSAGE_MAX)
+		return -EPROTO;
+	m->seq = be64_to_cpu(w->seq);
+	m->tag = be64_to_cpu(w->tag);
+	m->length = len - sizeof(*w);
+	m->bytes = body + sizeof(*w);
+	return m->seq ? 0 : -EPROTO;
+}
+
 static int get_body(struct kverbs_msg *msg, const void *body, u32 len, u8 flags)
 {
 	switch (msg->type) {
@@ -393,6 +426,8 @@ static int get_body(struct kverbs_msg *msg, const void *body, u32 len, u8 flags)
 		return get_delivered(msg, body, len);
 	case KVERBS_MSG_CONSUMED:
 		return get_consumed(msg, body, len);
+	case KVERBS_MSG_MESSAGE:
+		return get_message(&msg->message, body, len);
 	default:
 		return get_goodbye(msg, body, len);
 	}
@@ -400,12 +435,13 @@ static int get_body(struct kverbs_msg *msg, const void *body, u32 len, u8 flags)
 
 static bool type_known(u8 type)
 {
-	return type >= KVERBS_MSG_READY && type <= KVERBS_MSG_GOODBYE;
+	return type >= KVERBS_MSG_READY && type <= KVERBS_MSG_MESSAGE;
 }
 
 /**
  * kverbs_wire_get() - decode a message
- * @msg: result, undefined after -EPROTO. The keys of a REGION stay in @buf
+ * @msg: result, undefined after -EPROTO. The keys of a REGION and the bytes of a
+ *	MESSAGE stay in @buf
  * @buf: bytes received
  * @len: how many
  * @peer_minor: minor version that the peer's hello told

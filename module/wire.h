@@ -40,6 +40,7 @@
  *			be32 region, be32 reserved
  *	DELIVERED	be64 seq
  *	CONSUMED	be64 consumed, be64 persisted
+ *	MESSAGE		be64 seq, be64 tag, then the program's bytes
  *	GOODBYE		be32 errno, be32 reserved
  */
 #ifndef KVERBS_WIRE_H
@@ -56,6 +57,7 @@
 #define KVERBS_WIRE_SLOT	512		/* bytes of a receive */
 #define KVERBS_WIRE_HEADER	16
 #define KVERBS_WIRE_REGION	56		/* body of REGION without keys */
+#define KVERBS_WIRE_MESSAGE	16		/* body of MESSAGE without its bytes */
 #define KVERBS_WIRE_KEYS	((KVERBS_WIRE_SLOT - KVERBS_WIRE_HEADER - \
 				  KVERBS_WIRE_REGION) / 4)
 #define KVERBS_WIRE_NOTIFY	0x01
@@ -76,6 +78,7 @@ struct kverbs_hello {
 
 /**
  * enum kverbs_msg_type - what a message says
+ * @KVERBS_MSG_IMM: never on the wire: what the immediate of a write says
  * @KVERBS_MSG_READY: the initiator's first message: both ends can talk
  * @KVERBS_MSG_CREDIT: only the counters in its header
  * @KVERBS_MSG_REGION: a piece of an advertisement
@@ -83,8 +86,10 @@ struct kverbs_hello {
  * @KVERBS_MSG_DELIVERED: every DONE up to seq was seen
  * @KVERBS_MSG_CONSUMED: the program acknowledged every notify up to a seq
  * @KVERBS_MSG_GOODBYE: this end closes, and why
+ * @KVERBS_MSG_MESSAGE: a program's message
  */
 enum kverbs_msg_type {
+	KVERBS_MSG_IMM = 0,
 	KVERBS_MSG_READY = 1,
 	KVERBS_MSG_CREDIT = 2,
 	KVERBS_MSG_REGION = 3,
@@ -92,6 +97,7 @@ enum kverbs_msg_type {
 	KVERBS_MSG_DELIVERED = 5,
 	KVERBS_MSG_CONSUMED = 6,
 	KVERBS_MSG_GOODBYE = 7,
+	KVERBS_MSG_MESSAGE = 8,
 };
 
 /**
@@ -127,7 +133,7 @@ struct kverbs_msg_region {
 
 /**
  * struct kverbs_msg_done - what follows a write
- * @seq: counts the DONEs of a connection from 1
+ * @seq: counts the DONEs, MESSAGEs and immediates of a connection from 1
  * @region: the target's name for the region
  * @notify: wake the program
  * @offset: in the region
@@ -144,6 +150,20 @@ struct kverbs_msg_done {
 };
 
 /**
+ * struct kverbs_msg_bytes - a program's message
+ * @seq: as of a DONE
+ * @tag: for the program
+ * @length: bytes, 1 to KVERBS_MESSAGE_MAX
+ * @bytes: @length of them; after decode they point into the received bytes
+ */
+struct kverbs_msg_bytes {
+	u64 seq;
+	u64 tag;
+	u32 length;
+	const void *bytes;
+};
+
+/**
  * struct kverbs_msg - one message, in host byte order
  * @type: enum kverbs_msg_type
  * @control: absolute counter of control receives given back
@@ -154,6 +174,7 @@ struct kverbs_msg_done {
  * @consumed: for CONSUMED: the highest seq acknowledged
  * @persisted: for CONSUMED: the highest seq on stable storage, <= @consumed
  * @goodbye: for GOODBYE: positive errno, 0 for an orderly close
+ * @message: for MESSAGE
  */
 struct kverbs_msg {
 	u8 type;
@@ -168,6 +189,7 @@ struct kverbs_msg {
 			u64 persisted;
 		};
 		u32 goodbye;
+		struct kverbs_msg_bytes message;
 	};
 };
 

@@ -11,9 +11,10 @@
 #include <linux/overflow.h>
 #include <linux/slab.h>
 
+#include "batch.h"
+#include "fill.h"
 #include "region.h"
 #include "trace.h"
-#include "transfer.h"
 #include "work.h"
 
 #define KVERBS_TICK	(HZ / 10)
@@ -44,7 +45,7 @@ static void kverbs_work_add_transfers(struct kverbs_work *work)
 	struct kverbs_transfer *t, *next;
 
 	list_for_each_entry_safe(t, next, &work->fifo, list) {
-		if (!kverbs_transfer_fill(t))
+		if (!kverbs_fill(t))
 			return;
 		list_move_tail(&t->list, &work->await[KVERBS_COMPLETED]);
 	}
@@ -91,7 +92,7 @@ static int kverbs_work_pump_locked(struct kverbs_work *work)
 		kverbs_region_pump(conn);
 		kverbs_work_add_acks(work);
 		kverbs_work_add_transfers(work);
-		full = conn->qp.nr_chain >= KVERBS_CHAIN - 1;
+		full = conn->qp.nr_chain >= KVERBS_CHAIN - 2;
 		ret = kverbs_qp_post(&conn->qp);
 	} while (full && !ret);
 	kverbs_work_watch(work);
@@ -139,6 +140,8 @@ static void kverbs_work_tick(struct work_struct *tick)
 	struct kverbs_connection *conn = work->conn;
 	bool stalled;
 
+	/* Where nobody waits, nobody polls: what has completed is no stall. */
+	kverbs_qp_poll(&conn->qp);
 	spin_lock_bh(&conn->qp.lock);
 	if (work->timed)
 		kverbs_work_expire(work);
@@ -151,35 +154,38 @@ static void kverbs_work_tick(struct work_struct *tick)
 }
 
 /**
- * kverbs_work_submit() - accept transfers and pump
+ * kverbs_work_submit() - accept a batch and pump
  * @conn: the connection
- * @batch: struct kverbs_transfer, in order; empty afterwards unless it failed
+ * @batch: with at least one transfer
  *
- * From here on each has exactly one final event.
+ * From here on each has exactly one final outcome.
  *
  * Context: Process context.
  * Return: 0, or -ENOTCONN with nothing accepted.
  */
-int kverbs_work_submit(struct kverbs_connection *conn, struct list_head *batch)
+int kverbs_work_submit(struct kverbs_connection *conn, struct kverbs_batch *batch)
 {
 	struct kverbs_work *work = kverbs_conn_work(conn);
 	u64 now = ktime_get_ns();
-	struct kverbs_transfer *t;
-	int ret = 0;
+	u32 i;
+	int ret;
 
 	spin_lock_bh(&conn->qp.lock);
 	if (work->closed || work->draining) {
 		spin_unlock_bh(&conn->qp.lock);
 		return -ENOTCONN;
 	}
-	list_for_each_entry(t, batch, list) {
-		trace_kverbs_submit(t->conn_id, t->user_data, t->region_offset, t->length);
+	kverbs_batch_accept(batch);
+	for (i = 0; i < batch->nr; i++) {
+		struct kverbs_transfer *t = &batch->transfer[i];
+
+		trace_kverbs_submit(batch->conn_id, t->user_data, t->region_offset, t->length);
 		t->stamps[KVERBS_POSTED] = now;
-		work->unfinished++;
-		work->incomplete++;
-		conn->qp.counters.submitted++;
+		list_add_tail(&t->list, &work->fifo);
 	}
-	list_splice_tail_init(batch, &work->fifo);
+	work->unfinished += batch->nr;
+	work->incomplete += batch->nr;
+	conn->qp.counters.submitted += batch->nr;
 	ret = kverbs_work_pump_locked(work);
 	spin_unlock_bh(&conn->qp.lock);
 	if (unlikely(ret))
@@ -271,6 +277,16 @@ static struct kverbs_region_own *kverbs_work_check_done(struct kverbs_connection
 	return region;
 }
 
+/* The program's event; it keeps the receive. */
+static int kverbs_work_tell(struct kverbs_connection *conn, struct kverbs_recv *recv)
+{
+	kverbs_connection_get(conn);
+	if (kverbs_event_push(&conn->ctx->events, &recv->node))
+		return 1;
+	kverbs_connection_put(conn);
+	return 0;
+}
+
 /* A DONE: check the peer's claim, note its seq, wake the program if asked to. */
 static int kverbs_work_got_done(struct kverbs_connection *conn,
 				const struct kverbs_msg_done *done, struct kverbs_recv *recv)
@@ -287,14 +303,24 @@ static int kverbs_work_got_done(struct kverbs_connection *conn,
 	conn->qp.counters.notified += done->notify;
 	kverbs_conn_work(conn)->seen = done->seq;
 	spin_unlock_bh(&conn->qp.lock);
-	if (!done->notify)
-		return 0;
+	return done->notify ? kverbs_work_tell(conn, recv) : 0;
+}
 
-	kverbs_connection_get(conn);
-	if (kverbs_event_push(&conn->ctx->events, &recv->node))
-		return 1;
-	kverbs_connection_put(conn);
-	return 0;
+/* A message or an immediate: the next in order, and always told. */
+static int kverbs_work_got_data(struct kverbs_connection *conn, struct kverbs_recv *recv)
+{
+	struct kverbs_work *work = kverbs_conn_work(conn);
+	bool next;
+
+	spin_lock_bh(&conn->qp.lock);
+	/* An immediate carries no seq: it counts by coming. */
+	if (recv->kind == KVERBS_EVENT_IMM)
+		recv->done.seq = work->seen + 1;
+	next = recv->done.seq == work->seen + 1;
+	work->seen += next;
+	conn->qp.counters.notified += next;
+	spin_unlock_bh(&conn->qp.lock);
+	return next ? kverbs_work_tell(conn, recv) : -EPROTO;
 }
 
 /* An acknowledgement up to @seq: of something we sent, and never less. */
@@ -331,6 +357,9 @@ static int kverbs_work_message(struct kverbs_connection *conn, const struct kver
 		return kverbs_region_received(conn, &msg->region);
 	case KVERBS_MSG_DONE:
 		return kverbs_work_got_done(conn, &msg->done, recv);
+	case KVERBS_MSG_MESSAGE:
+	case KVERBS_MSG_IMM:
+		return kverbs_work_got_data(conn, recv);
 	case KVERBS_MSG_DELIVERED:
 	case KVERBS_MSG_CONSUMED:
 		return kverbs_work_got_ack(conn, msg);

@@ -23,6 +23,8 @@
 
 #include "connection.h"
 
+struct kverbs_batch;
+
 /**
  * struct kverbs_work - the work floor's part of a connection
  * @conn: the connection it is part of
@@ -81,7 +83,7 @@ struct kverbs_work {
 
 extern const struct kverbs_connection_ops kverbs_work_ops;
 
-int kverbs_work_submit(struct kverbs_connection *conn, struct list_head *batch);
+int kverbs_work_submit(struct kverbs_connection *conn, struct kverbs_batch *batch);
 int kverbs_work_ack(struct kverbs_connection *conn, u64 seq, bool persisted);
 int kverbs_work_finish(struct kverbs_connection *conn, u32 timeout_ms);
 void kverbs_work_advance(struct kverbs_work *work, u64 now);

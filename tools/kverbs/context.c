@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "print.h"
@@ -100,6 +101,46 @@ bool device_is_software(int fd, const char *name)
 	return software;
 }
 
+bool only_software(void)
+{
+	struct kverbs_device *devices = NULL;
+	struct kverbs_query query;
+	struct problem problem;
+	bool software;
+	__u32 i;
+	int fd = context_open(NULL, true, &problem);
+
+	if (fd < 0)
+		return false;
+	software = !kverbs_query_devices(fd, &query, &devices) && devices;
+	for (i = 0; software && i < query.nr_devices; i++)
+		software = devices[i].virt_dma;
+	free(devices);
+	close(fd);
+	return software;
+}
+
+void features_print(const char *label, __u64 features)
+{
+	__u64 bit;
+
+	out_text("%s", label);
+	out_array("features");
+	for (bit = 1; bit && bit <= features; bit <<= 1)
+		if (features & bit)
+			out_str(NULL, " %s", kverbs_feature_name(bit));
+	out_close();
+	out_text("\n");
+}
+
+__u64 now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ULL + now.tv_nsec;
+}
+
 static void gid_print(const char *key, const char *format, const __u8 gid[16])
 {
 	char text[INET6_ADDRSTRLEN];
@@ -115,7 +156,8 @@ static void caps_print(const char *key, const char *label, const struct kverbs_c
 	out_num("recv_wr", " %7lld", caps->recv_wr);
 	out_num("send_sge", " %8lld", caps->send_sge);
 	out_num("send_cqe", " %8lld", caps->send_cqe);
-	out_num("recv_cqe", " %8lld\n", caps->recv_cqe);
+	out_num("recv_cqe", " %8lld", caps->recv_cqe);
+	out_num("max_inline", " %6lld\n", caps->max_inline);
 	out_close();
 }
 
@@ -165,7 +207,12 @@ void conn_print(const struct kverbs_conn_query *query, bool software)
 	out_str("poll", "  completions  by %s\n", kverbs_poll_name(query->poll));
 	out_num("depth_asked", "  depth        %lld asked", query->depth_asked);
 	out_num("depth", ", %lld granted\n", query->depth);
-	out_text("  queues       send WR recv WR send SGE send CQE recv CQE\n");
+	out_num("wr_ceiling", "  pieces       of %lld bytes at most", query->wr_ceiling);
+	out_bool("registered", query->flags & KVERBS_CONN_REG);
+	out_text("%s\n", query->flags & KVERBS_CONN_REG ? ", each registered for itself" : "");
+	out_num("rd_atomic", "  reads        %lld at once\n", query->rd_atomic);
+	out_num("data_credits", NULL, query->data_credits);
+	out_text("  queues       send WR recv WR send SGE send CQE recv CQE inline\n");
 	caps_print("queues_asked", "  asked", &query->asked);
 	caps_print("queues_actual", "  granted", &query->actual);
 	counters_print(&query->counters);

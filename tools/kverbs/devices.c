@@ -191,17 +191,11 @@ static void device_print(const struct world *world, const char *name)
 		port_print(name, ports[i]);
 	out_close();
 	sysfs_list_free(ports, nr);
-	if (device)
+	if (device) {
+		features_print("  features:", device->features);
 		limits_print(device);
+	}
 	out_close();
-}
-
-static bool no_option(void *context, char letter, const char *value)
-{
-	(void)context;
-	(void)letter;
-	(void)value;
-	return false;
 }
 
 /* All devices, or only @only. Returns how many there were. */
@@ -256,7 +250,7 @@ static const struct choice no_choices[] = { { 0 } };
 const struct verb devices_verb = {
 	.name = "devices",
 	.args = "[DEVICE]",
-	.summary = "Show the RDMA devices: ports, state, GIDs, limits",
+	.summary = "Show the RDMA devices: ports, state, GIDs, features, limits",
 	.text = "Without the module the facts of sysfs are shown. Exit code 3 when there is no\n"
 		"device.\n",
 	.choices = no_choices,
@@ -290,12 +284,14 @@ int show_state(void)
 	out_str("version", ", version %s", *version ? version : NULL);
 	out_text("\n");
 	out_bool("usable", world.asked);
-	if (world.asked)
+	if (world.asked) {
 		out_num("abi", "device file  /dev/kverbs usable, interface version %lld\n",
 			world.query.abi);
-	else
+		features_print("features    ", world.query.features);
+	} else {
 		out_text("device file  " KVERBS_DEVICE_FILE " not usable: %s\n",
 			 world.problem.words.cause);
+	}
 	out_num(NULL, "RDMA         %lld devices (`kverbs devices` tells more)\n", world.nr_names);
 	out_array("devices");
 	for (i = 0; i < world.nr_names; i++)

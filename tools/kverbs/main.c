@@ -13,13 +13,16 @@
 
 static int help_run(const struct verb *verb, int argc, char **argv);
 
-static const struct choice no_choices[] = { { 0 } };
+static const struct choice help_choices[] = {
+	{ 'c', "complete", NULL, "print verbs, arguments and options, for a shell to complete" },
+	{ 0 }
+};
 
 static const struct verb help_verb = {
 	.name = "help",
 	.args = "[VERB]",
 	.summary = "Show help, of the tool or of a verb",
-	.choices = no_choices,
+	.choices = help_choices,
 	.run = help_run,
 };
 
@@ -27,6 +30,7 @@ static const struct verb * const verbs[] = {
 	&devices_verb,
 	&serve_verb,
 	&write_verb,
+	&bench_verb,
 	&help_verb,
 };
 
@@ -35,8 +39,8 @@ static const struct verb * const verbs[] = {
 static const char intro[] =
 	"Usage: kverbs [-j | -p] [VERB] [ARGUMENTS]\n"
 	"\n"
-	"Write to a peer's memory by RDMA, through the kernel's own verbs. Without a verb:\n"
-	"show the state of module and devices.\n"
+	"Move data to and from a peer's memory by RDMA, through the kernel's own verbs.\n"
+	"Without a verb: show the state of module and devices.\n"
 	"\n"
 	"Verbs:\n";
 
@@ -54,7 +58,7 @@ static const char outro[] =
 	"  2  module not loaded, or its device file missing or not permitted\n"
 	"  3  no RDMA device, none on the route to the peer, or no route\n"
 	"  4  the connection or the listener could not be made\n"
-	"  5  a write failed, or the device did\n"
+	"  5  a write or a read failed, its data differs, or the device failed\n"
 	"  6  the peer closed, vanished, or did not answer in time\n"
 	"  7  something local: a file, memory, the locked-memory budget\n";
 
@@ -64,7 +68,7 @@ static void tool_help(void)
 
 	fputs(intro, stdout);
 	for (i = 0; i < COUNT(verbs); i++)
-		printf("  %-8s %-16s %s\n", verbs[i]->name, verbs[i]->args, verbs[i]->summary);
+		printf("  %-8s %-22s %s\n", verbs[i]->name, verbs[i]->args, verbs[i]->summary);
 	fputs(outro, stdout);
 }
 
@@ -78,21 +82,48 @@ static const struct verb *find(const char *name)
 	return NULL;
 }
 
-static bool no_option(void *context, char letter, const char *value)
+static const struct option longs[] = {
+	{ "json", no_argument, NULL, 'j' },
+	{ "pretty", no_argument, NULL, 'p' },
+	{ "version", no_argument, NULL, 'V' },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 }
+};
+
+/* One line for the tool and one for each verb, as verb_complete() prints them. */
+static void complete(void)
 {
-	(void)context;
-	(void)letter;
+	size_t i;
+
+	printf("kverbs\t[VERB]");
+	for (i = 0; longs[i].name; i++)
+		printf("\t--%s", longs[i].name);
+	putchar('\n');
+	for (i = 0; i < COUNT(verbs); i++)
+		verb_complete(verbs[i]);
+}
+
+static bool help_set(void *context, char letter, const char *value)
+{
 	(void)value;
-	return false;
+	*(bool *)context = letter == 'c';
+	return true;
 }
 
 static int help_run(const struct verb *verb, int argc, char **argv)
 {
-	int first = options_parse(verb, argc, argv, no_option, NULL);
+	bool wanted = false;
+	int first = options_parse(verb, argc, argv, help_set, &wanted);
 	const struct verb *about;
 
 	if (first < 0)
 		return -1 - first;
+	if (argc - first > !wanted)
+		return fail_usage(verb, wanted ? "--complete takes no verb" : "one verb at most");
+	if (wanted) {
+		complete();
+		return OUTCOME_OK;
+	}
 	if (first == argc) {
 		tool_help();
 		return OUTCOME_OK;
@@ -106,13 +137,6 @@ static int help_run(const struct verb *verb, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{ "json", no_argument, NULL, 'j' },
-		{ "pretty", no_argument, NULL, 'p' },
-		{ "version", no_argument, NULL, 'V' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 }
-	};
 	const struct verb *verb;
 	int letter;
 

@@ -14,7 +14,8 @@
 #include "print.h"
 #include "tool.h"
 
-#define OPTIONS_MAX	24
+#define OPTIONS_MAX	32
+#define HELP_COLUMN	28
 
 static const struct choice common[] = {
 	{ 'j', "json", NULL, "print JSON" },
@@ -37,16 +38,46 @@ bool options_common(char letter)
 	}
 }
 
+bool no_option(void *context, char letter, const char *value)
+{
+	(void)context;
+	(void)letter;
+	(void)value;
+	return false;
+}
+
+/* The help begins on a line of its own when there is no room for it. */
 static void help_rows(const struct choice *choices)
 {
 	const struct choice *c;
-	char left[40];
+	int width;
 
 	for (c = choices; c && c->name; c++) {
-		snprintf(left, sizeof(left), "-%c, --%s%s%s", c->letter, c->name,
-			 c->value ? " " : "", c->value ? c->value : "");
-		printf("  %-24s  %s\n", left, c->help);
+		width = printf("  -%c, --%s%s%s", c->letter, c->name, c->value ? " " : "",
+			       c->value ? c->value : "");
+		if (width > HELP_COLUMN - 2) {
+			putchar('\n');
+			width = 0;
+		}
+		printf("%*s%s\n", HELP_COLUMN - width, "", c->help);
 	}
+}
+
+static void complete_rows(const struct choice *choices)
+{
+	for (; choices->name; choices++) {
+		printf("\t--%s", choices->name);
+		if (choices->value)
+			printf("=%s", choices->value);
+	}
+}
+
+void verb_complete(const struct verb *verb)
+{
+	printf("%s\t%s", verb->name, verb->args);
+	complete_rows(verb->choices);
+	complete_rows(common);
+	putchar('\n');
 }
 
 void verb_help(const struct verb *verb)
@@ -122,6 +153,14 @@ bool parse_number(const char *text, __u64 most, __u64 *value)
 	return !errno && !*end && *value && *value <= most;
 }
 
+bool parse_poll(const char *text, __u32 *poll)
+{
+	for (*poll = KVERBS_POLL_SOFTIRQ; *poll <= KVERBS_POLL_DIRECT; ++*poll)
+		if (!strcmp(text, kverbs_poll_name(*poll)))
+			return true;
+	return false;
+}
+
 bool parse_size(const char *text, __u64 *value)
 {
 	unsigned int shift = 0;
@@ -131,11 +170,11 @@ bool parse_size(const char *text, __u64 *value)
 		return false;
 	errno = 0;
 	*value = strtoull(text, &end, 10);
-	if (*end == 'K')
+	if (*end == 'K' || *end == 'k')
 		shift = 10;
-	else if (*end == 'M')
+	else if (*end == 'M' || *end == 'm')
 		shift = 20;
-	else if (*end == 'G')
+	else if (*end == 'G' || *end == 'g')
 		shift = 30;
 	if (errno || end[shift ? 1 : 0] || !*value || *value > (__u64)LLONG_MAX >> shift)
 		return false;

@@ -71,6 +71,28 @@ struct problem problem_of(const struct kverbs_error *error, const char *local,
 	return problem;
 }
 
+struct problem problem_of_item(const struct kverbs_error *first,
+			       const struct kverbs_event *event, __u32 status,
+			       const char *local, const char *peer)
+{
+	struct kverbs_error error = *first;
+
+	if (error.step)
+		return problem_of(first, local, peer);
+	error.step = KVERBS_STEP_POST;
+	error.code = status;
+	if (event) {
+		error.code = event->status;
+		error.wc_status = event->wc_status;
+		error.vendor_err = event->vendor_err;
+		if (event->step)
+			error.step = event->step;
+		else if (event->status == ETIMEDOUT)
+			error.step = KVERBS_STEP_PEER;
+	}
+	return problem_of(&error, local, peer);
+}
+
 #define BUDGET \
 	"%s do not fit into the locked-memory budget (ulimit -l: %s), or into memory"
 

@@ -6,6 +6,7 @@
  * it. It writes blocks at their offsets in its file; its last block notifies
  * with the tag "end", and offset + length of that notification is the file's
  * size. Then the file is in the buffer: it is hashed, stored, and acknowledged.
+ * A writer may read its region too, which is what `kverbs bench` does.
  *
  * All is one loop over the context's events. SIGINT and SIGTERM are blocked and
  * read from a file descriptor, so that none is missed and none comes at a bad
@@ -134,7 +135,7 @@ static int furnish(struct server *server, struct writer *writer, struct problem 
 	struct kverbs_region_expose expose = {
 		.target_id = writer->conn_id,
 		.length = server->size,
-		.rights = KVERBS_RIGHT_WRITE,
+		.rights = KVERBS_RIGHT_WRITE | KVERBS_RIGHT_READ,
 		.tag = server->persist ? KVERBS_TAG_DURABLE : KVERBS_TAG_FILE,
 	};
 	__u64 offset;
@@ -253,7 +254,7 @@ static void on_end(struct server *server, const struct kverbs_event *event)
 	if (!writer || event->state != KVERBS_STATE_DEAD)
 		return;
 	problem = reason(server, writer);
-	if (writer->files && problem.error.step == KVERBS_STEP_PEER) {
+	if (problem.error.step == KVERBS_STEP_PEER && (writer->files || !problem.error.code)) {
 		say_begin("left", writer->name);
 		out_text("left\n");
 		out_end();
@@ -433,8 +434,9 @@ const struct verb serve_verb = {
 	.text = "ADDR is a name, an IPv4 address, or an IPv6 address, in brackets before a\n"
 		"port; 0.0.0.0 is any IPv4 address, [::] any IPv6 address. The default port is\n"
 		"7479, 0 means any free one.\n"
-		"Each writer gets a region of its own, of kernel memory. Without --output a file\n"
-		"is only hashed. Runs until SIGINT or SIGTERM.\n",
+		"Each writer gets a region of its own, of kernel memory, which it may write and\n"
+		"read (`kverbs bench` does both). Without --output a file is only hashed. Runs\n"
+		"until SIGINT or SIGTERM.\n",
 	.choices = choices,
 	.run = serve_run,
 };

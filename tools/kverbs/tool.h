@@ -15,7 +15,7 @@
  * @OUTCOME_MODULE: module not loaded, device file missing or not permitted
  * @OUTCOME_DEVICE: no RDMA device, or none on the route; no route
  * @OUTCOME_CONNECT: the connection, or the listener, could not be made
- * @OUTCOME_TRANSFER: a write failed
+ * @OUTCOME_TRANSFER: a write or a read failed, or its data is not what it should be
  * @OUTCOME_PEER: the peer closed, vanished, or did not answer in time
  * @OUTCOME_LOCAL: something local: a file, memory, the locked-memory budget
  */
@@ -34,7 +34,8 @@ enum outcome {
  * struct choice - one option of a verb
  * @letter: short form; the long form is always there
  * @name: long form
- * @value: what its argument is called, NULL when it takes none
+ * @value: what its argument is called, or its words with '|' between them; NULL
+ *	when it takes none
  * @help: one line
  */
 struct choice {
@@ -47,7 +48,7 @@ struct choice {
 /**
  * struct verb - one verb of the tool
  * @name: what to type
- * @args: positional arguments, for the usage line
+ * @args: positional arguments, for the usage line and for completion
  * @summary: one line
  * @text: more, for --help
  * @choices: options, ended by an empty one
@@ -62,6 +63,7 @@ struct verb {
 	int (*run)(const struct verb *verb, int argc, char **argv);
 };
 
+extern const struct verb bench_verb;
 extern const struct verb devices_verb;
 extern const struct verb serve_verb;
 extern const struct verb write_verb;
@@ -105,6 +107,23 @@ bool options_common(char letter);
 void verb_help(const struct verb *verb);
 
 /**
+ * verb_complete() - print what there is to complete after a verb: its name, its
+ *	arguments and its options, one line, tabs between
+ * @verb: which
+ */
+void verb_complete(const struct verb *verb);
+
+/**
+ * no_option() - for options_parse(): a verb without options of its own
+ * @context: unused
+ * @letter: unused
+ * @value: unused
+ *
+ * Return: false.
+ */
+bool no_option(void *context, char letter, const char *value);
+
+/**
  * parse_number() - a decimal number, nothing else
  * @text: from the command line
  * @most: largest value allowed
@@ -115,13 +134,23 @@ void verb_help(const struct verb *verb);
 bool parse_number(const char *text, __u64 most, __u64 *value);
 
 /**
- * parse_size() - a number of bytes: N, or N with K, M or G (powers of 1024)
+ * parse_size() - a number of bytes: N, or N with K, M or G (powers of 1024, in
+ *	either case)
  * @text: from the command line
  * @value: out; at least 1
  *
  * Return: false if it is not one.
  */
 bool parse_size(const char *text, __u64 *value);
+
+/**
+ * parse_poll() - a poll context, by its name
+ * @text: from the command line
+ * @poll: out: enum kverbs_poll
+ *
+ * Return: false if there is none of this name.
+ */
+bool parse_poll(const char *text, __u32 *poll);
 
 /**
  * size_text() - a number of bytes for people
@@ -181,6 +210,20 @@ problem_local(enum outcome result, const char *step, const char *doing, int code
  */
 struct problem problem_of(const struct kverbs_error *error, const char *local,
 			  const char *peer);
+
+/**
+ * problem_of_item() - why an item failed
+ * @first: the first cause of its connection; without a step it has none
+ * @event: the item's final event, or NULL when there was none
+ * @status: then, positive errno of the call
+ * @local: own address as text, or NULL
+ * @peer: the peer's address as text, or NULL
+ *
+ * Return: the problem of @first if it is one, otherwise that of the item.
+ */
+struct problem problem_of_item(const struct kverbs_error *first,
+			       const struct kverbs_event *event, __u32 status,
+			       const char *local, const char *peer);
 
 /**
  * problem_budget() - an allocation that did not fit
@@ -262,6 +305,29 @@ void conn_print(const struct kverbs_conn_query *query, bool software);
  * Return: true if so.
  */
 bool device_is_software(int fd, const char *name);
+
+/**
+ * only_software() - whether all devices there are have no DMA of their own
+ *
+ * Return: true if so; false also when the module cannot be asked.
+ */
+bool only_software(void);
+
+/**
+ * features_print() - print features: in JSON, an array of their names
+ * @label: in text, what stands before them
+ * @features: bits of enum kverbs_feature
+ */
+void features_print(const char *label, __u64 features);
+
+#define NS_PER_MS	1000000ULL
+
+/**
+ * now_ns() - the time, on the clock of the module's stamps
+ *
+ * Return: CLOCK_MONOTONIC, in nanoseconds.
+ */
+__u64 now_ns(void);
 
 /* sysfs.c */
 

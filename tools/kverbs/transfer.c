@@ -179,11 +179,10 @@ static void send_blocks(struct transfer *t)
 static void find_cause(struct transfer *t, const struct kverbs_conn_query *query)
 {
 	const struct kverbs_event *event = &t->failure;
-	struct kverbs_error error = query->error;
 
 	if (t->problem.result) {
 		/* The file has failed, not the connection. */
-	} else if (!error.step && event->status == ETIMEDOUT &&
+	} else if (!query->error.step && event->status == ETIMEDOUT &&
 		   event->reached >= KVERBS_COMPLETED) {
 		t->problem = problem_local(OUTCOME_PEER, "acknowledge",
 					   "waiting for the acknowledgment", ETIMEDOUT, ADVICE_ACK,
@@ -191,13 +190,7 @@ static void find_cause(struct transfer *t, const struct kverbs_conn_query *query
 					   kverbs_moment_name(event->reached),
 					   kverbs_moment_name(event->asked));
 	} else {
-		if (!error.step) {
-			error.step = event->step ? event->step : KVERBS_STEP_POST;
-			error.code = event->status;
-			error.wc_status = event->wc_status;
-			error.vendor_err = event->vendor_err;
-		}
-		t->problem = problem_of(&error, NULL, NULL);
+		t->problem = problem_of_item(&query->error, event, event->status, NULL, NULL);
 	}
 	transfer_ends(t);
 	t->problem.counted = true;

@@ -10,19 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "print.h"
 #include "transfer.h"
-
-static __u64 now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000ULL + now.tv_nsec / 1000000;
-}
 
 static int fail_file(const struct transfer *t, const char *step, int code, const char *advice,
 		     const char *cause)
@@ -126,11 +117,11 @@ static int check_region(struct transfer *t, const struct kverbs_event *event)
 static int find_region(struct transfer *t)
 {
 	__u64 wait = (t->timeout_s ? t->timeout_s : TIMEOUT_S) * 1000;
-	__u64 now, end = now_ms() + wait;
+	__u64 now, end = now_ns() / NS_PER_MS + wait;
 	struct kverbs_event event;
 	int ret;
 
-	while ((now = now_ms()) < end) {
+	while ((now = now_ns() / NS_PER_MS) < end) {
 		ret = kverbs_wait(t->fd, &event, 1, end - now, 0);
 		if (ret == -EINTR)
 			continue;
@@ -180,8 +171,7 @@ static bool set(void *context, char letter, const char *value)
 		t->depth = number;
 		return true;
 	case 'c':
-		t->poll = !strcmp(value, "workqueue");
-		return t->poll || !strcmp(value, "softirq");
+		return parse_poll(value, &t->poll);
 	case 'b':
 		return parse_size(value, &t->block) && t->block <= BLOCK_MAX;
 	case 't':
@@ -238,9 +228,11 @@ static int write_run(const struct verb *verb, int argc, char **argv)
 }
 
 static const struct choice choices[] = {
-	{ 'u', "until", "MOMENT", "completed, delivered, consumed (default) or persisted" },
+	{ 'u', "until", "completed|delivered|consumed|persisted",
+	  "the moment that ends it (default consumed)" },
 	{ 'd', "depth", "N", "writes on the send queue at once" },
-	{ 'c', "poll", "CONTEXT", "softirq (default) or workqueue: who polls completions" },
+	{ 'c', "poll", "softirq|workqueue|unbound|direct",
+	  "who polls completions (default softirq); direct: this program" },
 	{ 'b', "block", "N[K|M|G]", "bytes in one write (default 1M)" },
 	{ 't', "timeout", "S", "seconds to connect, and to wait for the acknowledgment" },
 	{ 's', "source", "ADDR", "own address; default: the route decides" },

@@ -16,6 +16,7 @@
 #define ANY	0xffffffffU
 
 /* enum ib_wc_status, those that call for advice of their own. */
+#define WC_LOC_LEN	1
 #define WC_LOC_PROT	4
 #define WC_REM_INV_REQ	9
 #define WC_REM_ACCESS	10
@@ -37,6 +38,8 @@
 #define ADVICE_DEVICES \
 	"`kverbs devices` lists the devices and their addresses; a software device " \
 	"is made by `rdma link add rxe0 type rxe netdev INTERFACE`"
+#define ADVICE_FEATURES \
+	"`kverbs devices` lists each device's features; iWARP has no write with immediate"
 #define ADVICE_LOG	"look at the kernel log (dmesg), and report it with the output of `kverbs -j devices`"
 
 /**
@@ -91,6 +94,9 @@ static const struct rule rules[] = {
 	  "ask for a smaller depth, or free memory" },
 	{ KVERBS_STEP_SETUP, ENOSPC, ANY, "the limit of connections is reached",
 	  "close others first" },
+	{ KVERBS_STEP_SETUP, EOPNOTSUPP, ANY,
+	  "the device or this kernel does not have what the connection was asked to be",
+	  ADVICE_FEATURES },
 	{ KVERBS_STEP_SETUP, ANY, ANY, "the device could not make the queue pair", ADVICE_LOG },
 
 	{ KVERBS_STEP_CONNECT, ECONNREFUSED, ANY, "connection refused: nothing listens there",
@@ -115,6 +121,17 @@ static const struct rule rules[] = {
 	  "choose a port from 1024 on" },
 	{ KVERBS_STEP_BIND, ANY, ANY, "the address cannot be listened on", ADVICE_DEVICES },
 
+	{ KVERBS_STEP_POST, EMSGSIZE, ANY, "more bytes than the operation can carry",
+	  "send in pieces: a message holds 448 bytes, inline what the device gave, "
+	  "an atomic 8" },
+	{ KVERBS_STEP_POST, EOPNOTSUPP, ANY,
+	  "this kernel, device or connection does not have the operation",
+	  ADVICE_FEATURES },
+	{ KVERBS_STEP_POST, EACCES, ANY,
+	  "the region or the own buffer does not carry the right that the operation needs",
+	  "expose the region with that right, and make a buffer that is read into writable" },
+	{ KVERBS_STEP_POST, EAGAIN, ANY, "too much unfinished work",
+	  "take events before submitting more, or submit less at once" },
 	{ KVERBS_STEP_POST, ANY, ANY, "the device refused a work request", ADVICE_LOG },
 
 	{ KVERBS_STEP_SEND, ANY, WC_RETRY_EXC, "the peer's adapter stopped answering",
@@ -127,8 +144,9 @@ static const struct rule rules[] = {
 	{ KVERBS_STEP_SEND, ANY, WC_REM_INV_REQ,
 	  "the peer's adapter refused the request as invalid", ADVICE_PEER },
 	{ KVERBS_STEP_SEND, ANY, WC_REM_OP, "the peer's adapter failed", ADVICE_PEER },
-	{ KVERBS_STEP_SEND, ANY, WC_LOC_PROT, "the own device refused the source memory",
+	{ KVERBS_STEP_SEND, ANY, WC_LOC_PROT, "the own device refused the own memory",
 	  ADVICE_LOG },
+	{ KVERBS_STEP_SEND, ANY, WC_LOC_LEN, "the own device refused the length", ADVICE_LOG },
 	{ KVERBS_STEP_SEND, ANY, ANY, "a work request failed", ADVICE_LOG },
 	{ KVERBS_STEP_RECV, ANY, ANY, "a receive failed", ADVICE_LOG },
 
@@ -167,7 +185,7 @@ static const char * const doing[] = {
 	[KVERBS_STEP_HELLO]		= "greeting the peer",
 	[KVERBS_STEP_BIND]		= "listening",
 	[KVERBS_STEP_POST]		= "posting work",
-	[KVERBS_STEP_SEND]		= "writing",
+	[KVERBS_STEP_SEND]		= "moving data",
 	[KVERBS_STEP_RECV]		= "receiving",
 	[KVERBS_STEP_CONTROL]		= "talking to the peer",
 	[KVERBS_STEP_PROGRESS]		= "waiting for the device",

@@ -86,7 +86,7 @@ int kverbs_conn_query(int fd, __u32 conn_id, struct kverbs_conn_query *query);
  * @fd: the context
  * @addr: start, any alignment
  * @length: bytes
- * @flags: KVERBS_BUF_WRITABLE or 0
+ * @flags: KVERBS_BUF_WRITABLE, if a peer or a read is to write to it, or 0
  * @buf_id: out
  *
  * Return: 0 or a negative errno.
@@ -176,7 +176,7 @@ int kverbs_disconnect(int fd, __u32 conn_id, __u32 timeout_ms);
 int kverbs_abort(int fd, __u32 conn_id);
 
 /**
- * kverbs_region_expose() - let a peer write to a buffer
+ * kverbs_region_expose() - let a peer reach a buffer
  * @fd: the context
  * @expose: in: target, buffer, range, rights, tag; out: @region_id
  *
@@ -197,7 +197,7 @@ int kverbs_region_list(int fd, __u32 conn_id, struct kverbs_region *regions,
 		       __u32 *nr);
 
 /**
- * kverbs_submit() - hand in work
+ * kverbs_submit() - hand in work, one event for each item, and take none
  * @fd: the context
  * @conn_id: a connection
  * @items: the work
@@ -209,6 +209,18 @@ int kverbs_submit(int fd, __u32 conn_id, const struct kverbs_item *items,
 		  __u32 nr);
 
 /**
+ * kverbs_submit_cmd() - hand in work with all that SUBMIT can do: one event for
+ *	the batch, and taking events in the same call
+ * @fd: the context
+ * @submit: in: all but @size; out: @accepted, @error, and in @take how many
+ *	events and how many bytes of messages were taken: fill both in again
+ *	before the next call
+ *
+ * Return: 0 when at least one item was accepted, or a negative errno.
+ */
+int kverbs_submit_cmd(int fd, struct kverbs_submit *submit);
+
+/**
  * kverbs_wait() - take events
  * @fd: the context
  * @events: out
@@ -217,10 +229,20 @@ int kverbs_submit(int fd, __u32 conn_id, const struct kverbs_item *items,
  * @flags: KVERBS_NONBLOCK or 0
  *
  * Return: how many were taken (at least one), or a negative errno: EAGAIN when
- * there is none, ETIMEDOUT, EINTR.
+ * there is none, ETIMEDOUT, EINTR. Of messages only the events are taken, cut to
+ * nothing: who expects messages calls kverbs_wait_cmd().
  */
 int kverbs_wait(int fd, struct kverbs_event *events, __u32 nr,
 		__u32 timeout_ms, __u32 flags);
+
+/**
+ * kverbs_wait_cmd() - take events, and the bytes of messages
+ * @fd: the context
+ * @wait: in: all but @size; out: in @take how many events and how many bytes
+ *
+ * Return: 0 or a negative errno: EAGAIN when there is none, ETIMEDOUT, EINTR.
+ */
+int kverbs_wait_cmd(int fd, struct kverbs_wait *wait);
 
 /**
  * kverbs_ack() - tell the writer that its data is consumed
@@ -232,6 +254,15 @@ int kverbs_wait(int fd, struct kverbs_event *events, __u32 nr,
  * Return: 0 or a negative errno.
  */
 int kverbs_ack(int fd, __u32 conn_id, __u64 seq, __u32 flags);
+
+/**
+ * kverbs_bench() - the same work many times, without system calls
+ * @fd: the context
+ * @bench: in: all but @size; out: @done and @ns
+ *
+ * Return: 0, or a negative errno: that of the first item that failed.
+ */
+int kverbs_bench(int fd, struct kverbs_bench *bench);
 
 /**
  * kverbs_addr_parse() - an address as people write it
@@ -306,7 +337,23 @@ const char *kverbs_transport_name(__u32 transport);
 const char *kverbs_poll_name(__u32 poll);
 
 /**
- * kverbs_placement_name() - what is known of a write's data
+ * kverbs_op_name() - what an item does
+ * @op: enum kverbs_op
+ *
+ * Return: its name in lower case, such as "fetch_add"; "?" if unknown.
+ */
+const char *kverbs_op_name(__u32 op);
+
+/**
+ * kverbs_feature_name() - what a module or a device can do
+ * @feature: one bit of enum kverbs_feature
+ *
+ * Return: its name in lower case; "?" if unknown, or if it is not one bit.
+ */
+const char *kverbs_feature_name(__u64 feature);
+
+/**
+ * kverbs_placement_name() - what is known of an item's data
  * @placement: enum kverbs_placement
  *
  * Return: its name in lower case; "?" if unknown.

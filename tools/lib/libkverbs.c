@@ -180,29 +180,41 @@ int kverbs_submit(int fd, __u32 conn_id, const struct kverbs_item *items,
 		  __u32 nr)
 {
 	struct kverbs_submit arg = {
-		.size = sizeof(arg),
 		.conn_id = conn_id,
 		.nr = nr,
 		.items = (uintptr_t)items,
 	};
-	int ret = kverbs_ioctl(fd, KVERBS_SUBMIT, &arg);
+	int ret = kverbs_submit_cmd(fd, &arg);
 
 	return ret ? ret : (int)arg.accepted;
+}
+
+int kverbs_submit_cmd(int fd, struct kverbs_submit *submit)
+{
+	submit->size = sizeof(*submit);
+	return kverbs_ioctl(fd, KVERBS_SUBMIT, submit);
 }
 
 int kverbs_wait(int fd, struct kverbs_event *events, __u32 nr,
 		__u32 timeout_ms, __u32 flags)
 {
 	struct kverbs_wait arg = {
-		.size = sizeof(arg),
 		.flags = flags,
-		.timeout_ms = timeout_ms,
-		.nr = nr,
-		.events = (uintptr_t)events,
+		.take = {
+			.events = (uintptr_t)events,
+			.nr = nr,
+			.timeout_ms = timeout_ms,
+		},
 	};
-	int ret = kverbs_ioctl(fd, KVERBS_WAIT, &arg);
+	int ret = kverbs_wait_cmd(fd, &arg);
 
-	return ret ? ret : (int)arg.nr;
+	return ret ? ret : (int)arg.take.nr;
+}
+
+int kverbs_wait_cmd(int fd, struct kverbs_wait *wait)
+{
+	wait->size = sizeof(*wait);
+	return kverbs_ioctl(fd, KVERBS_WAIT, wait);
 }
 
 int kverbs_ack(int fd, __u32 conn_id, __u64 seq, __u32 flags)
@@ -215,4 +227,10 @@ int kverbs_ack(int fd, __u32 conn_id, __u64 seq, __u32 flags)
 	};
 
 	return kverbs_ioctl(fd, KVERBS_ACK, &arg);
+}
+
+int kverbs_bench(int fd, struct kverbs_bench *bench)
+{
+	bench->size = sizeof(*bench);
+	return kverbs_ioctl(fd, KVERBS_BENCH, bench);
 }

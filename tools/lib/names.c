@@ -52,6 +52,28 @@ static const char * const transports[] = {
 static const char * const polls[] = {
 	[KVERBS_POLL_SOFTIRQ]	= "softirq",
 	[KVERBS_POLL_WORKQUEUE]	= "workqueue",
+	[KVERBS_POLL_UNBOUND]	= "unbound",
+	[KVERBS_POLL_DIRECT]	= "direct",
+};
+
+static const char * const ops[] = {
+	[KVERBS_OP_WRITE]	= "write",
+	[KVERBS_OP_READ]	= "read",
+	[KVERBS_OP_SEND]	= "send",
+	[KVERBS_OP_FETCH_ADD]	= "fetch_add",
+	[KVERBS_OP_CMP_SWAP]	= "cmp_swap",
+};
+
+/* By the bit's number. */
+static const char * const features[] = {
+	"write",
+	"notify",
+	"persist",
+	"read",
+	"send",
+	"imm",
+	"atomic",
+	"reg",
 };
 
 static const char * const placements[] = {
@@ -67,6 +89,9 @@ static const char * const events[] = {
 	[KVERBS_EVENT_CONN]	= "conn",
 	[KVERBS_EVENT_INCOMING]	= "incoming",
 	[KVERBS_EVENT_LISTENER]	= "listener",
+	[KVERBS_EVENT_BATCH]	= "batch",
+	[KVERBS_EVENT_MESSAGE]	= "message",
+	[KVERBS_EVENT_IMM]	= "imm",
 };
 
 static const char * const rejects[] = {
@@ -191,6 +216,18 @@ const char *kverbs_transport_name(__u32 transport)
 const char *kverbs_poll_name(__u32 poll)
 {
 	return name(polls, COUNT(polls), poll);
+}
+
+const char *kverbs_op_name(__u32 op)
+{
+	return name(ops, COUNT(ops), op);
+}
+
+const char *kverbs_feature_name(__u64 feature)
+{
+	if (!feature || feature & (feature - 1))
+		return "?";
+	return name(features, COUNT(features), __builtin_ctzll(feature));
 }
 
 const char *kverbs_placement_name(__u32 placement)

@@ -31,6 +31,8 @@
  *  - ENOMEM: no memory, or the locked-memory budget (RLIMIT_MEMLOCK) is spent.
  *  - ENOSPC: a bounded number of objects (ids, connections, keys) is used up.
  *  - EAGAIN: nothing to take now (non-blocking), or too much unfinished work.
+ *  - EMSGSIZE: more bytes than an operation can carry (SEND, inline, atomics),
+ *    or, in a MESSAGE event, than the program had room for.
  *  - EINTR: a signal came while waiting.
  *  - ETIMEDOUT: the caller's time-out passed.
  *  - ENODEV: no RDMA device on the route, or the device is gone.
@@ -69,6 +71,7 @@ enum {
 	KVERBS_CMD_SUBMIT = 0x8c,
 	KVERBS_CMD_WAIT = 0x8d,
 	KVERBS_CMD_ACK = 0x8e,
+	KVERBS_CMD_BENCH = 0x8f,
 };
 
 /**
@@ -200,7 +203,7 @@ enum kverbs_transport {
  * @max_msg: largest message of port 1
  * @virt_dma: 1 for a software device without DMA of its own
  * @connections: connections of all contexts on it now
- * @reserved: 0
+ * @features: bits of enum kverbs_feature that hold for connections on it
  */
 struct kverbs_device {
 	char name[KVERBS_NAME_MAX];
@@ -217,7 +220,7 @@ struct kverbs_device {
 	__u32 max_msg;
 	__u32 virt_dma;
 	__u32 connections;
-	__u32 reserved;
+	__u32 features;
 };
 
 /**
@@ -252,25 +255,43 @@ struct kverbs_query {
 };
 
 /**
- * enum kverbs_feature - bits of &kverbs_query.features
+ * enum kverbs_feature - bits of &kverbs_query.features: what this module knows;
+ * and of &kverbs_device.features: what of it a device can do
  * @KVERBS_FEATURE_WRITE: RDMA Write
  * @KVERBS_FEATURE_NOTIFY: RDMA Write with notify
  * @KVERBS_FEATURE_PERSIST: the PERSISTED moment
+ * @KVERBS_FEATURE_READ: RDMA Read
+ * @KVERBS_FEATURE_SEND: messages
+ * @KVERBS_FEATURE_IMM: RDMA Write with immediate; not on iWARP
+ * @KVERBS_FEATURE_ATOMIC: fetch-and-add, compare-and-swap
+ * @KVERBS_FEATURE_REG: a registration per operation (KVERBS_CONN_REG)
  */
 enum kverbs_feature {
 	KVERBS_FEATURE_WRITE = 1 << 0,
 	KVERBS_FEATURE_NOTIFY = 1 << 1,
 	KVERBS_FEATURE_PERSIST = 1 << 2,
+	KVERBS_FEATURE_READ = 1 << 3,
+	KVERBS_FEATURE_SEND = 1 << 4,
+	KVERBS_FEATURE_IMM = 1 << 5,
+	KVERBS_FEATURE_ATOMIC = 1 << 6,
+	KVERBS_FEATURE_REG = 1 << 7,
 };
 
 /**
- * enum kverbs_poll - who polls a connection's send completion queue
+ * enum kverbs_poll - the poll context: who polls a connection's send completion
+ * queue
  * @KVERBS_POLL_SOFTIRQ: IB_POLL_SOFTIRQ
- * @KVERBS_POLL_WORKQUEUE: IB_POLL_WORKQUEUE
+ * @KVERBS_POLL_WORKQUEUE: IB_POLL_WORKQUEUE, on the CPU of the interrupt
+ * @KVERBS_POLL_UNBOUND: IB_POLL_UNBOUND_WORKQUEUE, on any CPU
+ * @KVERBS_POLL_DIRECT: IB_POLL_DIRECT: nobody but WAIT, and SUBMIT while it
+ *	waits; both spin then. poll() says POLLERR on a context that has such a
+ *	connection
  */
 enum kverbs_poll {
 	KVERBS_POLL_SOFTIRQ = 0,
 	KVERBS_POLL_WORKQUEUE = 1,
+	KVERBS_POLL_UNBOUND = 2,
+	KVERBS_POLL_DIRECT = 3,
 };
 
 /**
@@ -280,14 +301,32 @@ enum kverbs_poll {
  * @poll: enum kverbs_poll
  * @no_progress_ms: a connection with work on the device and no completion for
  *	this long fails; 0 = 10000, at most 600000
+ * @flags: KVERBS_CONN_*
+ * @wr_ceiling: bytes of the largest piece handed to the device at once, 1 to
+ *	&kverbs_query.wr_ceiling; 0 = that
+ * @max_inline: bytes that KVERBS_ITEM_INLINE is wanted for, at most 512;
+ *	CONN_QUERY tells what the device gave, which may be less or 0
+ * @cpu: with KVERBS_CONN_CPU, whose completion vector is taken (the vector is
+ *	@cpu modulo the device's number of them); otherwise must be 0
  * @reserved: must be 0
  */
 struct kverbs_conn_attr {
 	__u32 depth;
 	__u32 poll;
 	__u32 no_progress_ms;
+	__u32 flags;
+	__u32 wr_ceiling;
+	__u32 max_inline;
+	__u32 cpu;
 	__u32 reserved;
 };
+
+#define KVERBS_CONN_CPU		(1 << 0)	/* @cpu counts */
+/*
+ * Every piece of a write or read goes through a registration of its own, as in
+ * storage protocols, rather than through the domain's local key. A diagnostic.
+ */
+#define KVERBS_CONN_REG		(1 << 1)
 
 /**
  * struct kverbs_buf_register - KVERBS_CMD_BUF_REGISTER: pin user memory
@@ -428,8 +467,6 @@ struct kverbs_accept {
 	__u32 reserved[2];
 };
 
-#define KVERBS_NONBLOCK		(1 << 0)
-
 /**
  * struct kverbs_disconnect - KVERBS_CMD_DISCONNECT: orderly end
  * @size: sizeof(struct kverbs_disconnect)
@@ -484,6 +521,7 @@ enum kverbs_state {
  * @send_sge: gather elements of a send work request
  * @send_cqe: entries of the send completion queue
  * @recv_cqe: entries of the receive completion queue
+ * @max_inline: bytes that may be sent inline
  */
 struct kverbs_caps {
 	__u32 send_wr;
@@ -491,6 +529,7 @@ struct kverbs_caps {
 	__u32 send_sge;
 	__u32 send_cqe;
 	__u32 recv_cqe;
+	__u32 max_inline;
 };
 
 /**
@@ -498,7 +537,7 @@ struct kverbs_caps {
  * @submitted: items accepted
  * @finished: items whose final event was queued
  * @failed: of these, with an error
- * @bytes: bytes of writes that came to COMPLETED
+ * @bytes: bytes of items that came to COMPLETED
  * @wrs: work requests posted, of every kind
  * @posts: calls of ib_post_send
  * @signaled: of @wrs, signaled ones
@@ -508,7 +547,7 @@ struct kverbs_caps {
  * @credit_stalls: times the pump stopped for want of a credit
  * @ctrl_sent: control messages sent
  * @ctrl_received: control messages received
- * @notified: notifications received
+ * @notified: notifications, immediates and messages received
  * @regions_received: regions the peer has advertised
  */
 struct kverbs_counters {
@@ -547,9 +586,11 @@ struct kverbs_counters {
  * @mtu: out: path MTU in bytes, 0 on iWARP
  * @asked: out: queue capacities asked for
  * @actual: out: queue capacities that the device gave
- * @data_credits: out: notifies that may still be sent before the peer's
- *	program takes one
- * @reserved: 0
+ * @data_credits: out: notifies, immediates and messages that may still be sent
+ *	before the peer's program takes one
+ * @flags: out: KVERBS_CONN_*
+ * @wr_ceiling: out: bytes of the largest piece, as in force
+ * @rd_atomic: out: reads and atomics that this end may have on the way at once
  * @src: out: own address
  * @dst: out: peer's address
  * @src_gid: out
@@ -575,7 +616,9 @@ struct kverbs_conn_query {
 	struct kverbs_caps asked;
 	struct kverbs_caps actual;
 	__u32 data_credits;
-	__u32 reserved;
+	__u32 flags;
+	__u32 wr_ceiling;
+	__u32 rd_atomic;
 	__u8 src[KVERBS_ADDR_MAX];
 	__u8 dst[KVERBS_ADDR_MAX];
 	__u8 src_gid[16];
@@ -590,10 +633,10 @@ struct kverbs_conn_query {
  * @flags: must be 0
  * @target_id: a connection that is up, or a listener: then every connection
  *	that ACCEPT takes later gets a region of its own over the same memory
- * @buf_id: a writable buffer
+ * @buf_id: the buffer, writable unless @rights is KVERBS_RIGHT_READ alone
  * @offset: start in the buffer
  * @length: bytes, not 0
- * @rights: KVERBS_RIGHT_WRITE
+ * @rights: KVERBS_RIGHT_*, at least one
  * @region_id: out; 0 for a listener
  * @tag: told to the peer with the advertisement
  *
@@ -613,6 +656,8 @@ struct kverbs_region_expose {
 };
 
 #define KVERBS_RIGHT_WRITE	(1 << 0)
+#define KVERBS_RIGHT_READ	(1 << 1)
+#define KVERBS_RIGHT_ATOMIC	(1 << 2)
 
 /**
  * struct kverbs_region - one region of a connection
@@ -652,31 +697,68 @@ struct kverbs_region_list {
 
 /**
  * enum kverbs_op - what an item does
- * @KVERBS_OP_WRITE: RDMA Write from a buffer into a remote region
+ * @KVERBS_OP_WRITE: RDMA Write from a buffer into a remote region that carries
+ *	KVERBS_RIGHT_WRITE
+ * @KVERBS_OP_READ: RDMA Read from a remote region that carries KVERBS_RIGHT_READ
+ *	into a writable buffer. COMPLETED means that the bytes are in the buffer
+ * @KVERBS_OP_SEND: a message, at most KVERBS_MESSAGE_MAX bytes, copied from the
+ *	buffer when it is accepted, so that the buffer may be reused at once. The
+ *	peer's program gets KVERBS_EVENT_MESSAGE. No region
+ * @KVERBS_OP_FETCH_ADD: add @operand to 8 bytes of a remote region that carries
+ *	KVERBS_RIGHT_ATOMIC; what they were comes into the buffer. Host byte order
+ * @KVERBS_OP_CMP_SWAP: the same, but set them to @operand if they equal @compare
  */
 enum kverbs_op {
 	KVERBS_OP_WRITE = 1,
+	KVERBS_OP_READ = 2,
+	KVERBS_OP_SEND = 3,
+	KVERBS_OP_FETCH_ADD = 4,
+	KVERBS_OP_CMP_SWAP = 5,
 };
 
-#define KVERBS_ITEM_NOTIFY	(1 << 0)	/* wake the peer's program */
+#define KVERBS_MESSAGE_MAX	448	/* bytes of a SEND */
+
+/*
+ * WRITE: after the data is placed the peer's program gets a KVERBS_EVENT_NOTIFY
+ * with region, offset, length and tag.
+ */
+#define KVERBS_ITEM_NOTIFY	(1 << 0)
+/*
+ * WRITE: the last piece carries @tag, which must fit 32 bits, as its immediate;
+ * the peer's program gets a KVERBS_EVENT_IMM. Not together with NOTIFY.
+ * EOPNOTSUPP on iWARP, whose writes have no immediate (RFC 5040).
+ */
+#define KVERBS_ITEM_IMM		(1 << 1)
+/* Begins only when all earlier reads and atomics of the connection have ended. */
+#define KVERBS_ITEM_FENCE	(1 << 2)
+/*
+ * WRITE of at most &kverbs_caps.max_inline bytes: they are copied when the item
+ * is accepted, so that the source may be reused at once (already at POSTED).
+ */
+#define KVERBS_ITEM_INLINE	(1 << 3)
 
 /**
  * struct kverbs_item - one piece of work (KVERBS_CMD_SUBMIT)
  * @op: enum kverbs_op
- * @flags: KVERBS_ITEM_NOTIFY: after the data is placed the peer's program gets
- *	a KVERBS_EVENT_NOTIFY with region, offset, length and @tag
- * @buf_id: source
- * @region_id: a remote region of the same connection
+ * @flags: KVERBS_ITEM_*
+ * @buf_id: source, or for READ and atomics where the bytes come to
+ * @region_id: a remote region of the same connection; 0 for SEND
  * @buf_offset: start in the buffer
- * @region_offset: start in the region
- * @length: bytes, not 0
+ * @region_offset: start in the region; 0 for SEND. For atomics the remote
+ *	address, which agrees with the exposed memory's within a page, must be a
+ *	multiple of 8
+ * @length: bytes, not 0; 8 for atomics
  * @user_data: comes back in the final event
- * @tag: comes with the notification
+ * @tag: comes with the notification, the immediate or the message; otherwise
+ *	must be 0 unless the item is a WRITE
  * @until: enum kverbs_moment that ends it, COMPLETED or later. CONSUMED and
- *	PERSISTED need KVERBS_ITEM_NOTIFY
+ *	PERSISTED need something that the peer's program is told of: NOTIFY, IMM
+ *	or SEND. READ and atomics have no moment after COMPLETED
  * @timeout_ms: after COMPLETED, how long to wait for @until; 0 = for ever. When
  *	it passes, the item ends with ETIMEDOUT and the moment reached; the
  *	connection lives
+ * @operand: atomics: what to add, or to set; otherwise must be 0
+ * @compare: CMP_SWAP: what to compare with; otherwise must be 0
  */
 struct kverbs_item {
 	__u32 op;
@@ -690,21 +772,55 @@ struct kverbs_item {
 	__aligned_u64 tag;
 	__u32 until;
 	__u32 timeout_ms;
+	__aligned_u64 operand;
+	__aligned_u64 compare;
 };
+
+/**
+ * struct kverbs_take - where events go, in SUBMIT and WAIT
+ * @events: user pointer to struct kverbs_event[@nr], or 0 with @nr 0
+ * @data: user pointer to room for the bytes of messages, or 0
+ * @nr: in: room in @events, at most 4096; out: how many were taken
+ * @timeout_ms: how long to wait for the first; 0 = for ever (interruptible)
+ * @data_length: in: room at @data; out: bytes written there
+ * @reserved: must be 0
+ *
+ * Taking ends before a message that does not fit behind those taken by the same
+ * call. One that does not fit at all is cut: its event says EMSGSIZE.
+ */
+struct kverbs_take {
+	__aligned_u64 events;
+	__aligned_u64 data;
+	__u32 nr;
+	__u32 timeout_ms;
+	__u32 data_length;
+	__u32 reserved;
+};
+
+#define KVERBS_NONBLOCK		(1 << 0)	/* do not wait for events */
+#define KVERBS_SUBMIT_BATCH	(1 << 1)	/* one event for all of them */
 
 /**
  * struct kverbs_submit - KVERBS_CMD_SUBMIT
  * @size: sizeof(struct kverbs_submit)
- * @flags: must be 0
+ * @flags: KVERBS_SUBMIT_BATCH: the items accepted get one KVERBS_EVENT_BATCH for
+ *	all, and a FINAL before it for each that failed. KVERBS_NONBLOCK: take
+ *	events only if there are any
  * @conn_id: in
  * @nr: items, 1 to &kverbs_query.max_batch
  * @items: user pointer to struct kverbs_item[@nr]
+ * @user_data: of the KVERBS_EVENT_BATCH
  * @accepted: out: how many were accepted, always a prefix. Each of these gets
- *	exactly one final event, whatever happens
+ *	exactly one final event, of its own or its batch's, whatever happens
  * @error: out: positive errno that stopped the first one not accepted, or 0
+ * @take: with @nr > 0 the call then takes events of this context, whoever
+ *	submitted them, as WAIT does
  *
- * Returns 0 when at least one item was accepted, otherwise the error. Items of
- * one connection are written in the order of submission.
+ * Returns 0 when at least one item was accepted, otherwise the error, and then
+ * it takes no events. When items were accepted and waiting for events ends by
+ * a signal or its time-out, the call returns 0 with @take.nr 0.
+ *
+ * Items of one connection begin in the order of submission.
  */
 struct kverbs_submit {
 	__u32 size;
@@ -712,8 +828,10 @@ struct kverbs_submit {
 	__u32 conn_id;
 	__u32 nr;
 	__aligned_u64 items;
+	__aligned_u64 user_data;
 	__u32 accepted;
 	__u32 error;
+	struct kverbs_take take;
 };
 
 /**
@@ -726,6 +844,12 @@ struct kverbs_submit {
  *	of all its items
  * @KVERBS_EVENT_INCOMING: a listener has a connection for ACCEPT
  * @KVERBS_EVENT_LISTENER: a listener ended (its device went away)
+ * @KVERBS_EVENT_BATCH: all items of a batch have ended
+ * @KVERBS_EVENT_MESSAGE: a peer's SEND; its bytes are at &kverbs_take.data. Taking
+ *	it gives the peer its data credit back
+ * @KVERBS_EVENT_IMM: a peer's write with immediate: @tag is the immediate. Which
+ *	region it went to, the transport does not say. Taking it gives the peer its
+ *	data credit back
  */
 enum kverbs_event_kind {
 	KVERBS_EVENT_FINAL = 1,
@@ -734,6 +858,9 @@ enum kverbs_event_kind {
 	KVERBS_EVENT_CONN = 4,
 	KVERBS_EVENT_INCOMING = 5,
 	KVERBS_EVENT_LISTENER = 6,
+	KVERBS_EVENT_BATCH = 7,
+	KVERBS_EVENT_MESSAGE = 8,
+	KVERBS_EVENT_IMM = 9,
 };
 
 /**
@@ -753,10 +880,11 @@ enum kverbs_placement {
  * struct kverbs_event - one event (KVERBS_CMD_WAIT)
  * @kind: enum kverbs_event_kind
  * @id: the connection, or for INCOMING and LISTENER the listener
- * @user_data: FINAL: of the item
- * @status: FINAL, CONN, LISTENER: 0 or positive errno
+ * @user_data: FINAL: of the item; BATCH: of the submission
+ * @status: FINAL, CONN, LISTENER: 0 or positive errno; BATCH: of the first item
+ *	that failed; MESSAGE: EMSGSIZE when it was cut
  * @asked: FINAL: the moment asked for
- * @reached: FINAL: the moment reached
+ * @reached: FINAL: the moment reached; BATCH: the least of its items
  * @placement: FINAL: enum kverbs_placement
  * @state: CONN: enum kverbs_state
  * @step: CONN, and FINAL with an error: enum kverbs_step of the first error
@@ -764,12 +892,15 @@ enum kverbs_placement {
  * @vendor_err: the device's own code beside it
  * @region_id: NOTIFY, REGION: id in this context
  * @rights: REGION: KVERBS_RIGHT_*
- * @stamps: FINAL: when each moment was reached, 0 when not; [POSTED] is set in
- *	every event: when it was queued if not FINAL
- * @offset: NOTIFY: in the region
- * @length: NOTIFY, REGION; FINAL: of the item
- * @tag: NOTIFY, REGION
- * @seq: NOTIFY: name it in KVERBS_CMD_ACK
+ * @stamps: FINAL: when each moment was reached, 0 when not; BATCH: the latest of
+ *	its items; [POSTED] is set in every event: when it was queued if neither
+ * @offset: NOTIFY: in the region; MESSAGE: of its bytes at &kverbs_take.data
+ * @length: NOTIFY, REGION, IMM, MESSAGE; FINAL: of the item; BATCH: of all items
+ *	that succeeded
+ * @tag: NOTIFY, REGION, IMM, MESSAGE
+ * @seq: NOTIFY, IMM, MESSAGE: name it in KVERBS_CMD_ACK
+ * @nr: BATCH: items
+ * @nr_failed: BATCH: of these, with an error
  */
 struct kverbs_event {
 	__u32 kind;
@@ -790,24 +921,22 @@ struct kverbs_event {
 	__aligned_u64 length;
 	__aligned_u64 tag;
 	__aligned_u64 seq;
+	__u32 nr;
+	__u32 nr_failed;
 };
 
 /**
  * struct kverbs_wait - KVERBS_CMD_WAIT: take events
  * @size: sizeof(struct kverbs_wait)
  * @flags: KVERBS_NONBLOCK: EAGAIN when there is none
- * @timeout_ms: 0 = wait for ever (interruptible)
- * @nr: in: room in @events, 1 to 4096; out: how many were taken
- * @events: user pointer to struct kverbs_event[@nr]
+ * @take: where to, @nr at least 1
  *
  * Returns as soon as there is at least one. poll() says POLLIN when there is.
  */
 struct kverbs_wait {
 	__u32 size;
 	__u32 flags;
-	__u32 timeout_ms;
-	__u32 nr;
-	__aligned_u64 events;
+	struct kverbs_take take;
 };
 
 /**
@@ -829,6 +958,51 @@ struct kverbs_ack {
 
 #define KVERBS_ACK_PERSISTED	(1 << 0)
 
+/**
+ * struct kverbs_bench - KVERBS_CMD_BENCH: the same work without system calls
+ * @size: sizeof(struct kverbs_bench)
+ * @flags: must be 0
+ * @conn_id: in
+ * @op: KVERBS_OP_WRITE or KVERBS_OP_READ
+ * @buf_id: as in struct kverbs_item
+ * @region_id: as in struct kverbs_item
+ * @length: bytes of one item, not 0
+ * @span: item n is at offset n * @length modulo @span, of buffer and region; a
+ *	multiple of @length
+ * @count: items in all, not 0
+ * @batch: items submitted at once, 1 to &kverbs_query.max_batch
+ * @in_flight: batches on the way at once, not 0; @batch * @in_flight at most
+ *	&kverbs_query.max_pending
+ * @nr_samples: in: room in @samples, at most 2^20; out: how many there are
+ * @reserved: must be 0
+ * @samples: user pointer to __u64[@nr_samples]: for each batch, in the order in
+ *	which they ended, the nanoseconds from its submission to its end; or 0
+ * @done: out: items that succeeded
+ * @ns: out: from the first submission to the last end
+ *
+ * A thread of the kernel's side of this call submits and waits: the difference
+ * to the same work by SUBMIT is what the system calls cost. Killable; an item
+ * that fails ends it with that item's errno.
+ */
+struct kverbs_bench {
+	__u32 size;
+	__u32 flags;
+	__u32 conn_id;
+	__u32 op;
+	__u32 buf_id;
+	__u32 region_id;
+	__aligned_u64 length;
+	__aligned_u64 span;
+	__aligned_u64 count;
+	__u32 batch;
+	__u32 in_flight;
+	__u32 nr_samples;
+	__u32 reserved;
+	__aligned_u64 samples;
+	__aligned_u64 done;
+	__aligned_u64 ns;
+};
+
 #define KVERBS_QUERY		_IO(KVERBS_TYPE, KVERBS_CMD_QUERY)
 #define KVERBS_CONN_QUERY	_IO(KVERBS_TYPE, KVERBS_CMD_CONN_QUERY)
 #define KVERBS_BUF_REGISTER	_IO(KVERBS_TYPE, KVERBS_CMD_BUF_REGISTER)
@@ -844,5 +1018,6 @@ struct kverbs_ack {
 #define KVERBS_SUBMIT		_IO(KVERBS_TYPE, KVERBS_CMD_SUBMIT)
 #define KVERBS_WAIT		_IO(KVERBS_TYPE, KVERBS_CMD_WAIT)
 #define KVERBS_ACK		_IO(KVERBS_TYPE, KVERBS_CMD_ACK)
+#define KVERBS_BENCH		_IO(KVERBS_TYPE, KVERBS_CMD_BENCH)
 
 #endif /* _UAPI_LINUX_KVERBS_H */

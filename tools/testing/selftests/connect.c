@@ -139,8 +139,9 @@ static void over_ipv6(void)
 static void attributes(void)
 {
 	static const struct kverbs_conn_attr bad[] = {
-		{ .depth = 8193 }, { .depth = ~0u }, { .poll = 2 }, { .poll = ~0u },
+		{ .depth = 8193 }, { .depth = ~0u }, { .poll = 4 }, { .poll = ~0u },
 		{ .no_progress_ms = 600001 }, { .no_progress_ms = ~0u }, { .reserved = 1 },
+		{ .wr_ceiling = 1048577 }, { .max_inline = 513 }, { .cpu = 1 },
 	};
 	struct kverbs_conn_attr attr = { .depth = 1, .poll = KVERBS_POLL_WORKQUEUE,
 					 .no_progress_ms = 600000 };
@@ -158,6 +159,11 @@ static void attributes(void)
 		address(listen.addr, env("KV_ADDR", ""), 0);
 		listen.attr = bad[i];
 		CHECK_ERR(kverbs_listen(l.a, &listen), EINVAL);
+	}
+	for (i = 2; i < 32; i++) {
+		attr.flags = 1u << i;
+		connect_fill(&cmd, l.port, &attr);
+		CHECK_ERR(kverbs_connect(l.a, &cmd), EOPNOTSUPP);
 	}
 	link_close(&l);
 }

@@ -12,6 +12,8 @@
 
 #include "harness.h"
 
+#include <time.h>
+
 #define GUARD	8192ULL
 
 /* struct link - a connection and both its ends */
@@ -102,6 +104,15 @@ static inline bool no_event(int fd, __u32 kind, __u32 id)
 		event_keep(fd, &event);
 	}
 	return none;
+}
+
+/* Forget what there is now, such as the arrival of the connection. */
+static inline void forget_events(int fd)
+{
+	struct kverbs_event event;
+
+	while (kverbs_wait(fd, &event, 1, 0, KVERBS_NONBLOCK) == 1)
+		;
 }
 
 /* A final event that tells of success. */
@@ -246,12 +257,12 @@ static inline __u8 *source(int fd, __u64 length, __u64 skew, __u32 seed, __u32 *
 }
 
 /* Expose @mem of B on the connection and learn of it at A. */
-static inline void expose(struct link *l, __u32 conn_a, __u32 conn_b, __u32 buf,
-			  __u64 offset, __u64 length, __u32 *own, __u32 *remote)
+static inline void expose_as(struct link *l, __u32 conn_a, __u32 conn_b, __u32 buf,
+			     __u64 offset, __u64 length, __u32 rights, __u32 *own, __u32 *remote)
 {
 	struct kverbs_region_expose cmd = {
 		.target_id = conn_b, .buf_id = buf, .offset = offset, .length = length,
-		.rights = KVERBS_RIGHT_WRITE, .tag = 0x1234567890abcdefULL,
+		.rights = rights, .tag = 0x1234567890abcdefULL,
 	};
 	struct kverbs_event event;
 
@@ -260,16 +271,22 @@ static inline void expose(struct link *l, __u32 conn_a, __u32 conn_b, __u32 buf,
 	event = NEXT_EVENT(l->a, KVERBS_EVENT_REGION, conn_a);
 	CHECK_EQ(event.length, length);
 	CHECK_EQ(event.tag, cmd.tag);
-	CHECK_EQ(event.rights, KVERBS_RIGHT_WRITE);
+	CHECK_EQ(event.rights, rights);
 	*own = cmd.region_id;
 	*remote = event.region_id;
 }
 
+static inline void expose(struct link *l, __u32 conn_a, __u32 conn_b, __u32 buf,
+			  __u64 offset, __u64 length, __u32 *own, __u32 *remote)
+{
+	expose_as(l, conn_a, conn_b, buf, offset, length, KVERBS_RIGHT_WRITE, own, remote);
+}
+
 /*
- * A field of @length bytes, @skew bytes into a page. The guards belong to the
- * buffer and not to the region.
+ * Memory with guards, registered as a whole at @fd, to be written to by the
+ * device: where reads come to, or a field that is not exposed yet.
  */
-static inline struct field field_on(struct link *l, __u32 ca, __u32 cb, __u64 length, __u64 skew)
+static inline struct field landing(int fd, __u64 length, __u64 skew)
 {
 	struct field f = { .guard = GUARD + skew, .length = length };
 	__u64 all = 2 * f.guard + length;
@@ -278,9 +295,26 @@ static inline struct field field_on(struct link *l, __u32 ca, __u32 cb, __u64 le
 	f.want = memory(all);
 	fill(f.mem, all, 99);
 	memcpy(f.want, f.mem, all);
-	f.buf = registered(l->b, f.mem, all, KVERBS_BUF_WRITABLE);
-	expose(l, ca, cb, f.buf, f.guard, length, &f.own, &f.region);
+	f.buf = registered(fd, f.mem, all, KVERBS_BUF_WRITABLE);
 	return f;
+}
+
+/*
+ * A field of @length bytes, @skew bytes into a page. The guards belong to the
+ * buffer and not to the region.
+ */
+static inline struct field field_as(struct link *l, __u32 ca, __u32 cb, __u64 length,
+				    __u64 skew, __u32 rights)
+{
+	struct field f = landing(l->b, length, skew);
+
+	expose_as(l, ca, cb, f.buf, f.guard, length, rights, &f.own, &f.region);
+	return f;
+}
+
+static inline struct field field_on(struct link *l, __u32 ca, __u32 cb, __u64 length, __u64 skew)
+{
+	return field_as(l, ca, cb, length, skew, KVERBS_RIGHT_WRITE);
 }
 
 static inline struct field field_of(struct link *l, __u64 length, __u64 skew)
@@ -346,6 +380,118 @@ static inline struct kverbs_event put(struct link *l, __u32 buf, __u64 from, __u
 		fail_at(file, line, "submit of %llu bytes to %llu: %s", length, to,
 			result_name(ret));
 	return next_final(l->a, file, line);
+}
+
+/* The same for any operation, to COMPLETED. */
+static inline struct kverbs_item op_item(__u32 op, __u32 buf, __u64 from, __u32 region,
+					 __u64 to, __u64 length)
+{
+	struct kverbs_item it = item(buf, from, region, to, length, KVERBS_COMPLETED);
+
+	it.op = op;
+	return it;
+}
+
+/* One read, to its end: then its bytes are in the buffer. */
+#define GET(l, buf, to, region, from, length) \
+	get(l, buf, to, region, from, length, __FILE__, __LINE__)
+static inline struct kverbs_event get(struct link *l, __u32 buf, __u64 to, __u32 region,
+				      __u64 from, __u64 length, const char *file, int line)
+{
+	struct kverbs_item it = op_item(KVERBS_OP_READ, buf, to, region, from, length);
+	int ret = kverbs_submit(l->a, l->ca, &it, 1);
+
+	if (ret != 1)
+		fail_at(file, line, "submit of a read of %llu bytes from %llu: %s", length, from,
+			result_name(ret));
+	return next_final(l->a, file, line);
+}
+
+/* What SUBMIT takes, to take no events. */
+static inline struct kverbs_submit submission(__u32 conn, const struct kverbs_item *items,
+					      __u32 nr, __u32 flags)
+{
+	return (struct kverbs_submit) {
+		.size = sizeof(struct kverbs_submit), .flags = flags, .conn_id = conn, .nr = nr,
+		.items = (uintptr_t)items,
+	};
+}
+
+/* WAIT with room for the bytes of messages; @used says how much of it was filled. */
+static inline int take_events(int fd, struct kverbs_event *events, __u32 nr, void *data,
+			      __u32 room, __u32 *used, __u32 timeout_ms, __u32 flags)
+{
+	struct kverbs_wait cmd = {
+		.size = sizeof(cmd), .flags = flags,
+		.take = {
+			.events = (uintptr_t)events, .data = (uintptr_t)data, .nr = nr,
+			.timeout_ms = timeout_ms, .data_length = room,
+		},
+	};
+	int ret = kverbs_ioctl(fd, KVERBS_WAIT, &cmd);
+
+	*used = ret ? 0 : cmd.take.data_length;
+	return ret ? ret : (int)cmd.take.nr;
+}
+
+/*
+ * The next message, whole; its bytes go to @bytes, which has room for the longest.
+ * Events of other kinds are kept. A message that NEXT_EVENT() met has been cut, so
+ * ask for it by this alone.
+ */
+#define NEXT_MESSAGE(fd, id, bytes) next_message(fd, id, bytes, __FILE__, __LINE__)
+static inline struct kverbs_event next_message(int fd, __u32 id, void *bytes,
+					       const char *file, int line)
+{
+	struct kverbs_event event;
+	__u32 used;
+	int ret;
+
+	for (;;) {
+		ret = take_events(fd, &event, 1, bytes, KVERBS_MESSAGE_MAX, &used, patience_ms(),
+				  0);
+		if (ret != 1)
+			fail_at(file, line, "waiting for a message: %s", result_name(ret));
+		if (event_fits(&event, KVERBS_EVENT_MESSAGE, id))
+			break;
+		event_keep(fd, &event);
+	}
+	if (event.status || event.offset || event.length != used)
+		fail_at(file, line, "message of %llu bytes at %llu, status %s, %u bytes written",
+			event.length, event.offset, result_name(-(long)event.status), used);
+	return event;
+}
+
+/*
+ * Chance that can be had again: the seed is KV_SEED, or else a new one, and said.
+ * Threads draw from states of their own.
+ */
+static inline __u64 chance_seed(void)
+{
+	const char *given = env("KV_SEED", "");
+	struct timespec now;
+	__u64 seed;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	seed = *given ? strtoull(given, NULL, 0) :
+	       ((__u64)now.tv_sec * 1000000 + now.tv_nsec / 1000) % 1000000007;
+	note("KV_SEED=%llu", seed);
+	return seed;
+}
+
+static inline __u64 chance_state(__u64 seed, __u32 stream)
+{
+	return (seed + 1) * 0x9e3779b97f4a7c15ULL + stream * 0xbf58476d1ce4e5b9ULL;
+}
+
+/* A number below @below. */
+static inline __u32 chance(__u64 *state, __u32 below)
+{
+	__u64 x = *state += 0x9e3779b97f4a7c15ULL;
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
+	return (x >> 31) % below;
 }
 
 #endif /* LINK_H */

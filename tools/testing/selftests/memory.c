@@ -141,12 +141,14 @@ static void bad_exposures(void)
 	cmd.rights = 0;
 	CHECK_ERR(kverbs_region_expose(l.b, &cmd), EINVAL);
 	cmd = good;
-	cmd.rights = KVERBS_RIGHT_WRITE | 2;
+	cmd.rights = KVERBS_RIGHT_WRITE | 8;
 	CHECK_ERR(kverbs_region_expose(l.b, &cmd), EOPNOTSUPP);
 	cmd = good;
 	cmd.buf_id = readable;
 	CHECK_ERR(kverbs_region_expose(l.b, &cmd), EACCES);
 	cmd.target_id = l.listener;
+	CHECK_ERR(kverbs_region_expose(l.b, &cmd), EACCES);
+	cmd.rights = KVERBS_RIGHT_READ | KVERBS_RIGHT_ATOMIC;
 	CHECK_ERR(kverbs_region_expose(l.b, &cmd), EACCES);
 	CHECK_OK(kverbs_region_list(l.b, l.cb, NULL, &nr));
 	CHECK_EQ(nr, 0);

@@ -365,7 +365,8 @@ static void two_waiters(void)
 /* Events that cannot be handed over stay. */
 static void wait_into_bad_memory(void)
 {
-	struct kverbs_wait cmd = { .size = sizeof(cmd), .nr = 2, .timeout_ms = patience_ms() };
+	struct kverbs_wait cmd = { .size = sizeof(cmd), .take.nr = 2,
+				   .take.timeout_ms = patience_ms() };
 	struct link l = link_up();
 	struct field f = field_of(&l, 4096, 0);
 	struct kverbs_event *events, event;
@@ -392,7 +393,7 @@ static void wait_into_bad_memory(void)
 	CHECK_EQ(events->user_data, 2);
 
 	/* The count cannot be written. */
-	cmd.events = (uintptr_t)mem;
+	cmd.take.events = (uintptr_t)mem;
 	fixed = (void *)(mem + 8192);
 	*fixed = cmd;
 	CHECK_SYS(mprotect(fixed, 4096, PROT_READ));

@@ -25,6 +25,7 @@ union any {
 	struct kverbs_submit submit;
 	struct kverbs_wait wait;
 	struct kverbs_ack ack;
+	struct kverbs_bench bench;
 	__u8 room[4096];
 };
 
@@ -55,8 +56,11 @@ static const struct row {
 	ROW(KVERBS_REGION_EXPOSE, kverbs_region_expose, ENOENT, .expose = { .buf_id = ~0u }),
 	ROW(KVERBS_REGION_LIST, kverbs_region_list, ENOENT, .region_list = { .conn_id = ~0u }),
 	ROW(KVERBS_SUBMIT, kverbs_submit, ENOENT, .submit = { .conn_id = ~0u, .nr = 1 }),
-	ROW(KVERBS_WAIT, kverbs_wait, EAGAIN, .wait = { .flags = KVERBS_NONBLOCK, .nr = 1 }),
+	ROW(KVERBS_WAIT, kverbs_wait, EAGAIN, .wait = { .flags = KVERBS_NONBLOCK, .take.nr = 1 }),
 	ROW(KVERBS_ACK, kverbs_ack, ENOENT, .ack = { .conn_id = ~0u }),
+	ROW(KVERBS_BENCH, kverbs_bench, ENOENT, .bench = {
+		.conn_id = ~0u, .op = KVERBS_OP_WRITE, .length = 1, .span = 1, .count = 1,
+		.batch = 1, .in_flight = 1 }),
 };
 
 static void expect(int fd, const struct row *row, const char *what, void *arg, int code)
@@ -111,7 +115,7 @@ static void unknown_numbers(void)
 	char byte = 0;
 
 	for (nr = 0; nr < 256; nr++) {
-		if (nr < KVERBS_CMD_BASE || nr > KVERBS_CMD_ACK)
+		if (nr < KVERBS_CMD_BASE || nr > KVERBS_CMD_BENCH)
 			CHECK_ERR(kverbs_ioctl(fd, _IO(KVERBS_TYPE, nr), &query), ENOTTY);
 		CHECK_ERR(kverbs_ioctl(fd, _IO(KVERBS_TYPE ^ 1, nr), &query), ENOTTY);
 		CHECK_ERR(kverbs_ioctl(fd, _IOWR(KVERBS_TYPE, nr, query), &query), ENOTTY);
@@ -221,7 +225,7 @@ static void reserved(void)
 	struct kverbs_query query = { .flags = 1 };
 	struct link l = link_up();
 	struct kverbs_disconnect bye = { .size = sizeof(bye), .flags = 1, .conn_id = l.ca };
-	struct kverbs_submit submit = { .size = sizeof(submit), .flags = 1, .conn_id = l.ca,
+	struct kverbs_submit submit = { .size = sizeof(submit), .flags = 1 << 2, .conn_id = l.ca,
 					.nr = 1 };
 	struct kverbs_region_expose expose = { .size = sizeof(expose), .flags = 1,
 					       .target_id = l.ca };
@@ -392,7 +396,9 @@ static void query(void)
 							  KVERBS_TRANSPORT_ROCE);
 		CHECK_EQ(devices[i].ports, 1);
 		CHECK_EQ(devices[i].virt_dma, 1);
-		CHECK_EQ(devices[i].reserved, 0);
+		CHECK(devices[i].features & KVERBS_FEATURE_READ);
+		CHECK_EQ(!(devices[i].features & KVERBS_FEATURE_IMM), on_siw());
+		CHECK(!(devices[i].features & ~q.features));
 		CHECK(devices[i].fast_reg_pages >= 256);
 		CHECK(devices[i].max_qp_wr && devices[i].max_send_sge && devices[i].max_cqe);
 	}
@@ -423,41 +429,45 @@ static void layout(void)
 	SIZE(kverbs_query, 56);
 	AT(kverbs_query, devices, 16);
 	AT(kverbs_query, wr_ceiling, 52);
-	SIZE(kverbs_conn_attr, 16);
+	SIZE(kverbs_conn_attr, 32);
 	SIZE(kverbs_buf_register, 32);
 	AT(kverbs_buf_register, addr, 8);
 	SIZE(kverbs_buf_alloc, 32);
 	AT(kverbs_buf_alloc, mmap_offset, 24);
 	SIZE(kverbs_destroy, 8);
-	SIZE(kverbs_listen, 172);
+	SIZE(kverbs_listen, 188);
 	AT(kverbs_listen, attr, 48);
-	AT(kverbs_listen, error, 76);
-	SIZE(kverbs_connect, 192);
+	AT(kverbs_listen, error, 92);
+	SIZE(kverbs_connect, 208);
 	AT(kverbs_connect, attr, 68);
-	AT(kverbs_connect, error, 96);
+	AT(kverbs_connect, error, 112);
 	SIZE(kverbs_accept, 56);
 	SIZE(kverbs_disconnect, 16);
 	SIZE(kverbs_abort, 8);
-	SIZE(kverbs_caps, 20);
+	SIZE(kverbs_caps, 24);
 	SIZE(kverbs_counters, 120);
-	SIZE(kverbs_conn_query, 408);
+	SIZE(kverbs_conn_query, 424);
 	AT(kverbs_conn_query, asked, 56);
-	AT(kverbs_conn_query, src, 104);
-	AT(kverbs_conn_query, counters, 192);
-	AT(kverbs_conn_query, error, 312);
+	AT(kverbs_conn_query, src, 120);
+	AT(kverbs_conn_query, counters, 208);
+	AT(kverbs_conn_query, error, 328);
 	SIZE(kverbs_region_expose, 48);
 	SIZE(kverbs_region, 32);
 	SIZE(kverbs_region_list, 24);
-	SIZE(kverbs_item, 64);
+	SIZE(kverbs_item, 80);
 	AT(kverbs_item, until, 56);
-	SIZE(kverbs_submit, 32);
-	SIZE(kverbs_event, 128);
+	SIZE(kverbs_take, 32);
+	SIZE(kverbs_submit, 72);
+	AT(kverbs_submit, take, 40);
+	SIZE(kverbs_event, 136);
 	AT(kverbs_event, stamps, 56);
 	AT(kverbs_event, seq, 120);
-	SIZE(kverbs_wait, 24);
+	SIZE(kverbs_wait, 40);
+	SIZE(kverbs_bench, 88);
 	SIZE(kverbs_ack, 24);
 	CHECK_EQ(KVERBS_QUERY, 0xba80);
 	CHECK_EQ(KVERBS_ACK, 0xba8e);
+	CHECK_EQ(KVERBS_BENCH, 0xba8f);
 }
 
 static const struct test tests[] = {

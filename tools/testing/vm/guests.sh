@@ -122,6 +122,8 @@ boot_um()
 }
 
 # boot_qemu DIR ROLE: the console is the first serial port, results the second.
+# GUEST_MEM (MiB), GUEST_CPUS, GUEST_QEMU (how it emulates) and GUEST_APPEND (to the
+# kernel's command line) are the caller's wishes.
 boot_qemu()
 {
 	local dir=$1 role=$2 tree=$1/tree append
@@ -138,7 +140,7 @@ boot_qemu()
 	rm -rf "$tree" "$dir/stage.cpio"
 	: >"$dir/results"
 	append="console=ttyS0 panic=-1 mitigations=off cryptomgr.notests"
-	append="$append ${WATCHDOGS[*]} quiet log_buf_len=4M KV=/kv"
+	append="$append ${WATCHDOGS[*]} quiet log_buf_len=4M KV=/kv ${GUEST_APPEND-}"
 	[ "$KV_KERNEL" != debug ] || append="$append panic_on_warn=1"
 	if [ "$role" != both ]; then
 		[ "$role" = A ] || server=off
@@ -152,8 +154,9 @@ boot_qemu()
 			-device virtio-serial-pci -chardev "$cable"
 			-device "virtserialport,chardev=cable")
 	fi
-	setsid qemu-system-x86_64 -accel tcg,thread=multi -machine q35 -cpu Nehalem \
-		-smp 2 -m "${GUEST_MEM:-1024}" -nodefaults -no-reboot -display none \
+	# shellcheck disable=SC2086 # words
+	setsid qemu-system-x86_64 ${GUEST_QEMU:--accel tcg,thread=multi} -machine q35 \
+		-cpu Nehalem -smp "${GUEST_CPUS:-2}" -m "${GUEST_MEM:-1024}" -nodefaults -no-reboot -display none \
 		-kernel "$KV_BOOT" -initrd "$dir/initrd" -append "$append" \
 		-serial "file:$dir/console.log" -serial "file:$dir/results" \
 		"${wire[@]}" >"$dir/qemu.log" 2>&1 </dev/null &

@@ -9,6 +9,8 @@ VM=$TOP/tools/testing/vm
 BUILD=$TOP/build
 CACHE=${KVERBS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kverbs}
 JOBS=$(nproc)
+# A make that called us has nothing to do with those that we call.
+unset MAKEFLAGS MFLAGS MAKELEVEL
 STARTED=${KV_STARTED:-$(date +%s)}
 export KV_STARTED=$STARTED
 
