@@ -46,8 +46,9 @@ static int fake_query_device(struct ib_device *ib, struct ib_device_attr *attr,
 	attr->max_cq = 32;
 	attr->max_cqe = dev->max_cqe;
 	attr->max_pd = 16;
-	attr->max_send_sge = 4;
-	attr->max_recv_sge = 4;
+	attr->max_send_sge = FAKE_SGE;
+	attr->max_recv_sge = FAKE_SGE;
+	attr->max_mr = 1024;
 	return 0;
 }
 
@@ -93,8 +94,31 @@ static struct ib_mr *fake_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 	return ERR_PTR(-EOPNOTSUPP);
 }
 
+static struct ib_mr *fake_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
+{
+	struct fake_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->ib.lkey = ++to_dev(pd->device)->mrs << 8;
+	mr->ib.rkey = mr->ib.lkey;
+	return &mr->ib;
+}
+
+static int fake_map_mr_sg(struct ib_mr *mr, struct scatterlist *sg, int nr, unsigned int *offset)
+{
+	int i;
+
+	mr->iova = sg_dma_address(sg);
+	mr->length = 0;
+	for (i = 0; i < nr; i++)
+		mr->length += sg_dma_len(&sg[i]);
+	return nr;
+}
+
 static int fake_dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
 {
+	kfree(container_of(mr, struct fake_mr, ib));
 	return 0;
 }
 
@@ -176,20 +200,27 @@ static bool queue_idle(const struct fake_queue *q)
 	return q->completed == q->posted;
 }
 
-/* The oldest work request leaves its queue. */
-static void queue_pop(struct fake_qp *qp, struct fake_queue *q, enum ib_wc_status status)
+static void wr_tell(struct fake_qp *qp, struct fake_queue *q, const struct fake_wr *wr,
+		    enum ib_wc_status status)
 {
-	const struct fake_wr *wr = &q->wr[q->completed++];
 	struct ib_wc wc;
 
-	lockdep_assert_held(&qp->lock);
 	/* What a failed one does not say is wrong on purpose. */
 	memset(&wc, status ? 0xa5 : 0, sizeof(wc));
 	wc.wr_cqe = wr->cqe;
 	wc.status = status;
 	wc.qp = &qp->ib;
-	if (status || wr->flags & IB_SEND_SIGNALED)
-		cq_write(q->cq, &wc);
+	cq_write(q->cq, &wc);
+}
+
+/* The oldest work request leaves its queue. */
+static void queue_pop(struct fake_qp *qp, struct fake_queue *q, enum ib_wc_status status)
+{
+	const struct fake_wr *wr = &q->wr[q->completed++];
+
+	lockdep_assert_held(&qp->lock);
+	if (!wr->early && (status || wr->flags & IB_SEND_SIGNALED))
+		wr_tell(qp, q, wr, status);
 }
 
 static void queue_flush(struct fake_qp *qp, struct fake_queue *q)
@@ -246,6 +277,38 @@ u32 fake_complete(struct fake_qp *qp, u32 nr, enum ib_wc_status status)
 }
 
 /**
+ * fake_complete_early() - a signaled work request succeeds before its turn
+ * @qp: the queue pair
+ * @nth: which one of those on the send queue, 0 = the oldest; it stays there until
+ *	those before it have left
+ */
+void fake_complete_early(struct fake_qp *qp, u32 nth)
+{
+	struct fake_wr *wr;
+
+	spin_lock_bh(&qp->lock);
+	wr = &qp->sq.wr[qp->sq.completed + nth];
+	wr->early = true;
+	wr_tell(qp, &qp->sq, wr, IB_WC_SUCCESS);
+	spin_unlock_bh(&qp->lock);
+	qp_tell(qp);
+}
+
+/**
+ * fake_forget() - forget what was posted, to make room
+ * @qp: the queue pair; its send queue is empty
+ */
+void fake_forget(struct fake_qp *qp)
+{
+	spin_lock_bh(&qp->lock);
+	if (queue_idle(&qp->sq)) {
+		qp->sq.posted = 0;
+		qp->sq.completed = 0;
+	}
+	spin_unlock_bh(&qp->lock);
+}
+
+/**
  * fake_flush() - the flush that was held back comes, late
  * @qp: the queue pair
  */
@@ -269,16 +332,56 @@ static int queue_push(struct fake_qp *qp, struct fake_queue *q, const struct fak
 	return 0;
 }
 
+/* What belongs to one kind of work request alone. */
+static void keep_kind(struct fake_wr *kept, const struct ib_send_wr *wr)
+{
+	switch (wr->opcode) {
+	case IB_WR_RDMA_READ_WITH_INV:
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+	case IB_WR_RDMA_WRITE:
+	case IB_WR_RDMA_READ:
+		kept->remote_addr = rdma_wr(wr)->remote_addr;
+		kept->rkey = rdma_wr(wr)->rkey;
+		if (wr->opcode == IB_WR_RDMA_WRITE_WITH_IMM)
+			kept->imm = be32_to_cpu(wr->ex.imm_data);
+		if (wr->opcode == IB_WR_RDMA_READ_WITH_INV)
+			kept->invalidate = wr->ex.invalidate_rkey;
+		break;
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+		kept->remote_addr = atomic_wr(wr)->remote_addr;
+		kept->rkey = atomic_wr(wr)->rkey;
+		kept->compare_add = atomic_wr(wr)->compare_add;
+		kept->swap = atomic_wr(wr)->swap;
+		break;
+	case IB_WR_REG_MR:
+		kept->mr = reg_wr(wr)->mr;
+		kept->key = reg_wr(wr)->key;
+		kept->access = reg_wr(wr)->access;
+		break;
+	case IB_WR_LOCAL_INV:
+		kept->invalidate = wr->ex.invalidate_rkey;
+		break;
+	default:
+		break;
+	}
+}
+
 static int send_one(struct fake_qp *qp, const struct ib_send_wr *wr)
 {
 	struct fake_device *dev = to_dev(qp->ib.device);
-	const struct fake_wr kept = {
+	struct fake_wr kept = {
 		.opcode = wr->opcode,
 		.flags = wr->send_flags,
 		.cqe = wr->wr_cqe,
 		.nr_sge = wr->num_sge,
+		.post = dev->sq_posts,
 	};
 
+	if (wr->num_sge > FAKE_SGE)
+		return -EINVAL;
+	memcpy(kept.sge, wr->sg_list, wr->num_sge * sizeof(*kept.sge));
+	keep_kind(&kept, wr);
 	if (dev->fail_post && !--dev->fail_post)
 		return -EINVAL;
 	return queue_push(qp, &qp->sq, &kept);
@@ -375,6 +478,8 @@ static const struct ib_device_ops fake_ops = {
 	.dealloc_pd = fake_dealloc_pd,
 	.get_dma_mr = fake_get_dma_mr,
 	.reg_user_mr = fake_reg_user_mr,
+	.alloc_mr = fake_alloc_mr,
+	.map_mr_sg = fake_map_mr_sg,
 	.dereg_mr = fake_dereg_mr,
 	.create_cq = fake_create_cq,
 	.destroy_cq = fake_destroy_cq,

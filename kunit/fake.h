@@ -19,6 +19,7 @@
 #include <rdma/ib_verbs.h>
 
 #define FAKE_POSTED	512		/* work requests kept */
+#define FAKE_SGE	4		/* gather elements of one */
 #define FAKE_LKEY	0x10c4		/* local_dma_lkey */
 #define FAKE_QPN	7
 
@@ -27,17 +28,41 @@
 #define FAKE_RQ		2
 
 /**
- * struct fake_wr - a work request that was posted
- * @opcode: as posted
- * @flags: as posted
- * @cqe: as posted
- * @nr_sge: as posted
+ * struct fake_wr - a work request that was posted; all but the last two as posted
+ * @opcode: what it is
+ * @flags: IB_SEND_*
+ * @cqe: names its completion
+ * @nr_sge: gather elements
+ * @sge: they
+ * @remote_addr: RDMA and atomics: where
+ * @rkey: and under which key
+ * @imm: of a write with immediate
+ * @invalidate: key that an invalidation, or a read, invalidates
+ * @compare_add: of an atomic
+ * @swap: of an atomic
+ * @mr: that a registration registers
+ * @key: under which key
+ * @access: and for what
+ * @post: by which call of ib_post_send, counted from 1
+ * @early: has had its completion, before its turn
  */
 struct fake_wr {
 	enum ib_wr_opcode opcode;
 	int flags;
 	struct ib_cqe *cqe;
 	int nr_sge;
+	struct ib_sge sge[FAKE_SGE];
+	u64 remote_addr;
+	u32 rkey;
+	u32 imm;
+	u32 invalidate;
+	u64 compare_add;
+	u64 swap;
+	struct ib_mr *mr;
+	u32 key;
+	int access;
+	u32 post;
+	bool early;
 };
 
 /**
@@ -91,6 +116,14 @@ struct fake_cq {
 };
 
 /**
+ * struct fake_mr - a memory region; it covers what it is told
+ * @ib: for the core
+ */
+struct fake_mr {
+	struct ib_mr ib;
+};
+
+/**
  * struct fake_device - the device
  * @ib: for the core
  * @max_qp_wr: limit it reports
@@ -102,6 +135,7 @@ struct fake_cq {
  * @fail_modify: ib_modify_qp() fails
  * @fail_destroy: ib_destroy_qp() fails
  * @sq_posts: calls of ib_post_send
+ * @mrs: memory regions made, of which no two get the same key
  * @overruns: queues that got more than they were made for
  */
 struct fake_device {
@@ -114,6 +148,7 @@ struct fake_device {
 	bool fail_modify;
 	bool fail_destroy;
 	u32 sq_posts;
+	u32 mrs;
 	atomic_t overruns;
 };
 
@@ -121,6 +156,8 @@ struct fake_device *fake_create(u32 max_qp_wr, u32 max_cqe);
 void fake_destroy(struct fake_device *dev);
 struct fake_qp *fake_qp(struct ib_qp *qp);
 u32 fake_complete(struct fake_qp *qp, u32 nr, enum ib_wc_status status);
+void fake_complete_early(struct fake_qp *qp, u32 nth);
+void fake_forget(struct fake_qp *qp);
 void fake_flush(struct fake_qp *qp);
 
 #endif /* KVERBS_KUNIT_FAKE_H */

@@ -300,6 +300,32 @@ static void iwarp_signals_all(struct kunit *test)
 	expect_all_told(test);
 }
 
+/* Completions before their turn wait for it; owners are told in order of posting. */
+static void out_of_order(struct kunit *test)
+{
+	struct stage *st = test->priv;
+	u32 i;
+
+	set_up(test, 16, true);
+	KUNIT_ASSERT_EQ(test, 0, post(st, 6));
+	fake_complete_early(st->fqp, 1);
+	fake_complete_early(st->fqp, 2);
+	fake_complete_early(st->fqp, 4);
+	fake_complete(st->fqp, 1, IB_WC_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, told(st, 3));
+	KUNIT_EXPECT_EQ(test, kverbs_slots_outstanding(&st->qp.slots), 3);
+	/* The fourth fails, the fifth had succeeded, the last is flushed. */
+	fake_complete(st->fqp, 3, IB_WC_LOC_QP_OP_ERR);
+	KUNIT_EXPECT_TRUE(test, told(st, 6));
+	for (i = 0; i < 6; i++)
+		KUNIT_EXPECT_TRUE_MSG(test, fate_is(st, i, i == 3 ? IB_WC_LOC_QP_OP_ERR :
+						    i == 5 ? IB_WC_WR_FLUSH_ERR :
+						    IB_WC_SUCCESS, false),
+				      "work request %u", i);
+	KUNIT_EXPECT_TRUE(test, drain_and_walk(st));
+	expect_all_told(test);
+}
+
 /*
  * A post that stops at work request @at of 8, after one chain of 3 that went
  * well. What was taken is live until it is flushed; the rest is told at once.
@@ -576,6 +602,7 @@ static struct kunit_case qp_cases[] = {
 	KUNIT_CASE(empty_chain),
 	KUNIT_CASE(interval_seen),
 	KUNIT_CASE(iwarp_signals_all),
+	KUNIT_CASE(out_of_order),
 	KUNIT_CASE_PARAM(partial_post, position_gen_params),
 	KUNIT_CASE_PARAM(partial_unknown, position_gen_params),
 	KUNIT_CASE(error_in_the_middle),

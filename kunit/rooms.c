@@ -11,7 +11,5 @@
 #include "../module/connection.c"
 #include "../module/cm.c"
 #include "../module/region.c"
-#include "../module/batch.c"
 #include "../module/transfer.c"
-#include "../module/fill.c"
 #include "../module/work.c"

@@ -370,6 +370,76 @@ static void drain_walk(struct kunit *test)
 	kverbs_slots_fini(&s);
 }
 
+/* The @nr-th order of five things; the next one of it is taken out of @left. */
+static u32 next_of_order(u32 *nr, u32 *left, u32 *rest)
+{
+	u32 i, which = *nr % *rest, thing;
+
+	*nr /= *rest;
+	thing = left[which];
+	for (i = which; i + 1 < *rest; i++)
+		left[i] = left[i + 1];
+	--*rest;
+	return thing;
+}
+
+/*
+ * Where all are signaled, completions in any order: a slot is due when it and all
+ * before it are done.
+ */
+static void due_in_order(struct kunit *test)
+{
+	u32 order, nr, rest, done, popped, first = 4;
+	struct kverbs_slots s;
+
+	for (order = 0; order < 120; order++) {
+		u32 left[5] = { 0, 1, 2, 3, 4 };
+
+		KUNIT_ASSERT_EQ(test, 0, kverbs_slots_init(&s, (const u32[]){ 7, 0, 0 }, true));
+		for (nr = 0; nr < first; nr++) {	/* so that it crosses the ring's end */
+			kverbs_slots_take(&s, 0, NULL);
+			kverbs_slots_pop(&s);
+		}
+		for (nr = 0; nr < 5; nr++)
+			kverbs_slots_signal(&s, kverbs_slots_take(&s, 0, NULL), true);
+		KUNIT_EXPECT_FALSE(test, kverbs_slots_due(&s, first));
+		for (nr = order, rest = 5, done = 0, popped = 0; rest;) {
+			u32 thing = next_of_order(&nr, left, &rest);
+			u32 index = (first + thing) % 7;
+
+			done |= 1 << thing;
+			s.slot[index].done = true;
+			for (; kverbs_slots_due(&s, index); popped++)
+				kverbs_slots_pop(&s);
+			KUNIT_EXPECT_EQ_MSG(test, popped, ffz(done), "order %u", order);
+		}
+		KUNIT_EXPECT_EQ(test, kverbs_slots_outstanding(&s), 0);
+		kverbs_slots_fini(&s);
+	}
+}
+
+/* An unsignaled one is due when a later one is done, and not otherwise. */
+static void due_unsignaled(struct kunit *test)
+{
+	struct kverbs_slots s;
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, 0, kverbs_slots_init(&s, (const u32[]){ 16, 0, 0 }, false));
+	for (i = 0; i < 6; i++)
+		kverbs_slots_signal(&s, kverbs_slots_take(&s, 0, NULL), i == 3);
+	KUNIT_EXPECT_FALSE(test, kverbs_slots_due(&s, 9));
+	s.slot[3].done = true;
+	for (i = 0; kverbs_slots_due(&s, 3); i++)
+		kverbs_slots_pop(&s);
+	KUNIT_EXPECT_EQ(test, i, 4);
+	KUNIT_EXPECT_EQ(test, kverbs_slots_outstanding(&s), 2);
+	/* A place taken again begins anew. */
+	for (i = 0; i < 14; i++)
+		kverbs_slots_take(&s, 0, NULL);
+	KUNIT_EXPECT_FALSE(test, s.slot[3].done);
+	kverbs_slots_fini(&s);
+}
+
 static struct kunit_case slots_cases[] = {
 	KUNIT_CASE(limits),
 	KUNIT_CASE(interval),
@@ -377,6 +447,8 @@ static struct kunit_case slots_cases[] = {
 	KUNIT_CASE(untake_signaled),
 	KUNIT_CASE(untake_unsignaled),
 	KUNIT_CASE(drain_walk),
+	KUNIT_CASE(due_in_order),
+	KUNIT_CASE(due_unsignaled),
 	KUNIT_CASE(against_model),
 	{}
 };

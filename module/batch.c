@@ -28,11 +28,7 @@ static void kverbs_batch_event_fill(struct kverbs_event_node *node, struct kverb
 
 static void kverbs_batch_event_taken(struct kverbs_event_node *node)
 {
-	struct kverbs_batch *batch = container_of(node, struct kverbs_batch, node);
-
-	/* Those that failed have events of their own. */
-	kverbs_context_unreserve(batch->ctx, batch->nr - batch->failed);
-	kverbs_batch_put(batch);
+	kverbs_batch_put(container_of(node, struct kverbs_batch, node));
 }
 
 static const struct kverbs_event_ops kverbs_batch_event_ops = {
@@ -44,7 +40,8 @@ static const struct kverbs_event_ops kverbs_batch_event_ops = {
  * kverbs_batch_create() - make room for transfers
  * @conn: held meanwhile
  * @nr: how many at most, not 0; so much of the context is reserved
- *	(kverbs_context_reserve())
+ *	(kverbs_context_reserve()), and given back when the batch is freed. On
+ *	failure it is the caller's
  *
  * Context: Process context, may sleep.
  * Return: an empty batch with one reference, or NULL without memory.
@@ -62,6 +59,7 @@ struct kverbs_batch *kverbs_batch_create(struct kverbs_connection *conn, u32 nr)
 	batch->ctx = conn->ctx;
 	batch->work = kverbs_conn_work(conn);
 	batch->conn_id = conn->obj.id;
+	batch->reserved = nr;
 	batch->reached = KVERBS_MOMENTS;
 	kverbs_event_node_init(&batch->node, &kverbs_batch_event_ops);
 	return batch;
@@ -105,7 +103,7 @@ void kverbs_batch_count(struct kverbs_batch *batch, const struct kverbs_transfer
 {
 	u32 moment;
 
-	for (moment = 0; moment <= t->reached; moment++)
+	for (moment = KVERBS_COMPLETED; moment <= t->reached; moment++)
 		batch->stamps[moment] = max(batch->stamps[moment], t->stamps[moment]);
 	batch->reached = min_t(u32, batch->reached, t->reached);
 	if (t->error.code) {
@@ -132,6 +130,7 @@ void kverbs_batch_put(struct kverbs_batch *batch)
 {
 	if (!refcount_dec_and_test(&batch->ref))
 		return;
+	kverbs_context_unreserve(batch->ctx, batch->reserved);
 	kverbs_context_put(batch->ctx);
 	kvfree(batch);
 }

@@ -11,8 +11,10 @@
  *	no @one, no @ended	the program, by an event for each
  *	@one			the program, by an event for each that failed and
  *				one for all
- *	@ended			the caller in the kernel, by a call for all; what was
- *				reserved of the context is then its to give back
+ *	@ended			the caller in the kernel, by a call for all
+ *
+ * A batch counts against the context's bound on pending items for as long as it
+ * is there, whole, since it takes memory whole.
  */
 #ifndef KVERBS_BATCH_H
 #define KVERBS_BATCH_H
@@ -30,6 +32,7 @@
  * @private: of whoever set @ended
  * @node: the event for all
  * @user_data: of that event
+ * @reserved: transfers there is room for
  * @nr: transfers accepted
  * @left: of these, without a final outcome; this and all up to @stamps is under
  *	the send queue's lock
@@ -50,6 +53,7 @@ struct kverbs_batch {
 	void *private;
 	struct kverbs_event_node node;
 	u64 user_data;
+	u32 reserved;
 	u32 nr;
 	u32 left;
 	u32 failed;

@@ -20,6 +20,7 @@
 #include "chardev.h"
 #include "cm.h"
 #include "ioctl.h"
+#include "uring.h"
 
 #define KVERBS_LAST_FIELD(type, member) \
 	(offsetof(type, member) + sizeof_field(type, member))
@@ -216,6 +217,7 @@ static const struct file_operations kverbs_fops = {
 	.release = kverbs_release,
 	.unlocked_ioctl = kverbs_unlocked_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
+	.uring_cmd = kverbs_uring_cmd,
 	.mmap = kverbs_mmap,
 	.poll = kverbs_poll,
 	.llseek = noop_llseek,

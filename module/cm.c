@@ -124,8 +124,9 @@ static void kverbs_cm_established(struct kverbs_connection *conn,
 		kverbs_cm_agree(conn, &event->param.conn);
 	kverbs_control_grant(conn, &hello);
 	kverbs_connection_snapshot(conn);
+	kverbs_control_ready(conn);
 	if (kverbs_connection_advance(conn, KVERBS_CONN_HANDSHAKE, KVERBS_CONN_UP))
-		kverbs_control_ready(conn);
+		conn->ops->pump(conn);
 }
 
 static enum kverbs_step kverbs_cm_event_step(struct kverbs_connection *conn,

@@ -25,6 +25,14 @@
 
 static struct workqueue_struct *kverbs_teardown_wq;
 
+/*
+ * All connections of all contexts, oldest first, for whoever looks at them from
+ * outside. One is in it for as long as there are references; looking takes one.
+ */
+static DEFINE_MUTEX(kverbs_connections_lock);	/* guards the list; innermost, held briefly */
+static LIST_HEAD(kverbs_connections);
+static u64 kverbs_connections_serial;
+
 /**
  * kverbs_connection_init() - make the workqueue of the teardowns
  *
@@ -140,10 +148,26 @@ static void kverbs_connection_half_open(struct work_struct *work)
 	kverbs_connection_fail_early(conn, &why);
 }
 
+static void kverbs_connection_enlist(struct kverbs_connection *conn)
+{
+	mutex_lock(&kverbs_connections_lock);
+	conn->serial = kverbs_connections_serial++;
+	list_add_tail(&conn->all, &kverbs_connections);
+	mutex_unlock(&kverbs_connections_lock);
+}
+
+static void kverbs_connection_delist(struct kverbs_connection *conn)
+{
+	mutex_lock(&kverbs_connections_lock);
+	list_del(&conn->all);
+	mutex_unlock(&kverbs_connections_lock);
+}
+
 static void kverbs_connection_release(struct kverbs_object *obj)
 {
 	struct kverbs_connection *conn = kverbs_to_connection(obj);
 
+	kverbs_connection_delist(conn);
 	if (conn->work)
 		conn->ops->release(conn);
 	kverbs_control_release(conn);
@@ -303,6 +327,7 @@ struct kverbs_connection *kverbs_connection_create(struct kverbs_context *ctx,
 	INIT_WORK(&conn->teardown, kverbs_connection_teardown);
 	INIT_DELAYED_WORK(&conn->half_open, kverbs_connection_half_open);
 	INIT_LIST_HEAD(&conn->link);
+	INIT_LIST_HEAD(&conn->all);
 	INIT_LIST_HEAD(&conn->poller.list);
 	conn->poller.poll = kverbs_connection_poll;
 	kverbs_event_node_init(&conn->node, &kverbs_connection_event_ops);
@@ -313,7 +338,57 @@ struct kverbs_connection *kverbs_connection_create(struct kverbs_context *ctx,
 		kverbs_connection_put(conn);
 		return ERR_PTR(ret);
 	}
+	kverbs_connection_enlist(conn);
 	return conn;
+}
+
+/* From @conn on, the first that is not being released; with a reference. */
+static struct kverbs_connection *kverbs_connection_alive(struct kverbs_connection *conn)
+{
+	lockdep_assert_held(&kverbs_connections_lock);
+	list_for_each_entry_from(conn, &kverbs_connections, all)
+		if (kref_get_unless_zero(&conn->obj.ref))
+			return conn;
+	return NULL;
+}
+
+/**
+ * kverbs_connection_from() - look at all connections, from a place on
+ * @serial: the place; 0 is the beginning
+ *
+ * Context: Process context, may sleep.
+ * Return: the first connection with this @serial or a greater one, with a
+ * reference for the caller, or NULL.
+ */
+struct kverbs_connection *kverbs_connection_from(u64 serial)
+{
+	struct kverbs_connection *conn;
+
+	mutex_lock(&kverbs_connections_lock);
+	list_for_each_entry(conn, &kverbs_connections, all)
+		if (conn->serial >= serial)
+			break;
+	conn = kverbs_connection_alive(conn);
+	mutex_unlock(&kverbs_connections_lock);
+	return conn;
+}
+
+/**
+ * kverbs_connection_next() - go one on
+ * @conn: with a reference, which is given back
+ *
+ * Context: Process context, may sleep.
+ * Return: as kverbs_connection_from().
+ */
+struct kverbs_connection *kverbs_connection_next(struct kverbs_connection *conn)
+{
+	struct kverbs_connection *next;
+
+	mutex_lock(&kverbs_connections_lock);
+	next = kverbs_connection_alive(list_next_entry(conn, all));
+	mutex_unlock(&kverbs_connections_lock);
+	kverbs_connection_put(conn);
+	return next;
 }
 
 static int kverbs_connection_create_qp(struct kverbs_connection *conn, struct kverbs_dev *dev,

@@ -122,6 +122,8 @@ struct kverbs_connection_ops {
  * @src: own address
  * @dst: peer's address
  * @info: what KVERBS_CMD_CONN_QUERY tells of the queue pair, taken when up
+ * @all: link in the list of all connections, until the release
+ * @serial: ascends in that list; never used twice
  */
 struct kverbs_connection {
 	struct kverbs_object obj;
@@ -159,6 +161,8 @@ struct kverbs_connection {
 	struct sockaddr_storage src;
 	struct sockaddr_storage dst;
 	struct kverbs_conn_query info;
+	struct list_head all;
+	u64 serial;
 };
 
 int kverbs_connection_init(void);
@@ -168,6 +172,8 @@ bool kverbs_connection_queue(struct work_struct *work);
 struct kverbs_connection *kverbs_connection_create(struct kverbs_context *ctx,
 						   const struct kverbs_conn_attr *attr,
 						   const struct kverbs_connection_ops *ops);
+struct kverbs_connection *kverbs_connection_from(u64 serial);
+struct kverbs_connection *kverbs_connection_next(struct kverbs_connection *conn);
 int kverbs_connection_setup(struct kverbs_connection *conn);
 void kverbs_connection_expect(struct kverbs_connection *conn, u32 timeout_ms);
 bool kverbs_connection_advance(struct kverbs_connection *conn,

@@ -109,6 +109,8 @@ void kverbs_context_add_poller(struct kverbs_context *ctx, struct kverbs_poller 
 	mutex_lock(&ctx->poll_lock);
 	list_add_tail(&poller->list, &ctx->pollers);
 	mutex_unlock(&ctx->poll_lock);
+	/* Those who sleep shall poll from now on. */
+	kverbs_event_kick(&ctx->events);
 }
 
 /**

@@ -311,8 +311,8 @@ void kverbs_control_pump(struct kverbs_connection *conn)
 }
 
 /**
- * kverbs_control_ready() - say the initiator's first word
- * @conn: just up
+ * kverbs_control_ready() - let READY be the initiator's first word
+ * @conn: about to be up: nothing is sent before
  *
  * Context: Process context.
  */
@@ -321,7 +321,6 @@ void kverbs_control_ready(struct kverbs_connection *conn)
 	spin_lock_bh(&conn->qp.lock);
 	conn->control.want_ready = true;
 	spin_unlock_bh(&conn->qp.lock);
-	conn->ops->pump(conn);
 }
 
 /**
@@ -487,6 +486,8 @@ static int kverbs_control_receive(struct kverbs_connection *conn, struct kverbs_
 	int ret = 0;
 
 	if (wc->wc_flags & IB_WC_WITH_IMM) {
+		if (wc->opcode != IB_WC_RECV_RDMA_WITH_IMM)
+			return -EPROTO;
 		msg.type = KVERBS_MSG_IMM;
 		msg.done.length = wc->byte_len;
 		msg.done.tag = be32_to_cpu(wc->ex.imm_data);

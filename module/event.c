@@ -159,20 +159,36 @@ static int event_state(struct kverbs_event_queue *q)
  * Another thread may pop it first: pop says whether there is one.
  *
  * Context: Process context; sleeps.
- * Return: 0 when something is pending; -ETIMEDOUT; -EINTR when a signal came;
- * -ENODEV when the queue is closed.
+ * Return: 0 when something is pending, or after a kick; -ETIMEDOUT; -EINTR when a
+ * signal came; -ENODEV when the queue is closed.
  */
 int kverbs_event_wait(struct kverbs_event_queue *q, unsigned long timeout)
 {
+	u32 kicks = READ_ONCE(q->kicks);
 	int state;
 	long left;
 
 	left = wait_event_interruptible_timeout(q->wait,
-						(state = event_state(q)) != -EAGAIN,
+						(state = event_state(q)) != -EAGAIN ||
+						READ_ONCE(q->kicks) != kicks,
 						timeout);
 	if (left > 0)
-		return state;
+		return state == -EAGAIN ? 0 : state;
 	return left ? -EINTR : -ETIMEDOUT;
+}
+
+/**
+ * kverbs_event_kick() - let those who wait look around
+ * @q: the queue
+ *
+ * Context: Any but hard interrupt.
+ */
+void kverbs_event_kick(struct kverbs_event_queue *q)
+{
+	spin_lock_bh(&q->lock);
+	q->kicks++;
+	spin_unlock_bh(&q->lock);
+	wake_up_all(&q->wait);
 }
 
 /**

@@ -54,12 +54,14 @@ struct kverbs_event_node {
  * @list: the nodes
  * @wait: woken by every push and by close
  * @closed: takes no more
+ * @kicks: times that whoever waited was told to look around
  */
 struct kverbs_event_queue {
 	spinlock_t lock;	/* see above */
 	struct list_head list;
 	wait_queue_head_t wait;
 	bool closed;
+	u32 kicks;
 };
 
 void kverbs_event_init(struct kverbs_event_queue *q);
@@ -69,6 +71,7 @@ struct kverbs_event_node *kverbs_event_pop(struct kverbs_event_queue *q);
 bool kverbs_event_unpop(struct kverbs_event_queue *q, struct kverbs_event_node *node);
 bool kverbs_event_pending(struct kverbs_event_queue *q);
 int kverbs_event_wait(struct kverbs_event_queue *q, unsigned long timeout);
+void kverbs_event_kick(struct kverbs_event_queue *q);
 void kverbs_event_take(struct kverbs_event_node *node, struct kverbs_event *event);
 void kverbs_event_close(struct kverbs_event_queue *q);
 

@@ -12,6 +12,7 @@
 #include "work.h"
 
 #define KVERBS_SIGNAL_BYTES	SZ_256K	/* a piece this large is signaled */
+#define KVERBS_SMALL_PIECE	128	/* what siw may send inline with its header */
 
 static struct kverbs_connection *fill_conn(const struct kverbs_transfer *t)
 {
@@ -25,15 +26,19 @@ static bool fill_wants_done(const struct kverbs_transfer *t)
 	return t->flags & KVERBS_ITEM_NOTIFY || t->until > KVERBS_COMPLETED;
 }
 
-/* Is there room for what the last piece brings with it? */
+/* Does the peer hear of it, by a DONE or by the last piece itself? */
+static bool fill_is_told(const struct kverbs_transfer *t)
+{
+	return t->flags & KVERBS_ITEM_IMM || fill_wants_done(t);
+}
+
+/* Is there room for what the last piece of one that is told brings with it? */
 static bool fill_last_room(struct kverbs_transfer *t)
 {
 	struct kverbs_connection *conn = fill_conn(t);
 
 	if (t->flags & KVERBS_ITEM_IMM)
 		return kverbs_credit_room(&conn->control.credit[KVERBS_CREDIT_DATA]);
-	if (!fill_wants_done(t))
-		return true;
 	return kverbs_control_room(conn, t->flags & KVERBS_ITEM_NOTIFY ? KVERBS_CREDIT_DATA :
 									 KVERBS_CREDIT_CONTROL);
 }
@@ -53,7 +58,7 @@ static void fill_done(struct kverbs_transfer *t)
 	};
 
 	t->seq = msg.done.seq;
-	kverbs_control_put(fill_conn(t), &msg);
+	kverbs_control_add(fill_conn(t), &msg, &fill_conn(t)->control.owner);
 }
 
 /* What all work requests of a transfer have in common. */
@@ -100,16 +105,6 @@ static void fill_piece(struct kverbs_transfer *t)
 	fill_rdma(t, wr, &piece);
 }
 
-/* Does each piece go through a registration? */
-static bool fill_registers(const struct kverbs_transfer *t)
-{
-	const struct kverbs_qp *qp = &fill_conn(t)->qp;
-
-	if (t->copy)
-		return false;
-	return qp->reg || (qp->dev->iwarp && t->op == KVERBS_OP_READ);
-}
-
 static int fill_access(const struct kverbs_transfer *t)
 {
 	if (t->op == KVERBS_OP_WRITE)
@@ -120,6 +115,25 @@ static int fill_access(const struct kverbs_transfer *t)
 }
 
 /*
+ * siw sends up to 76 registered bytes that lie across a page wrongly: it takes the
+ * length of the second part for that of the first (siw_qp_tx.c, siw_try_1seg()).
+ * A write's bytes are sent here, a read's at the peer, whose addresses agree with
+ * the real ones within a page. So no small piece crosses one.
+ */
+static u32 fill_registered_most(const struct kverbs_transfer *t)
+{
+	const struct kverbs_qp *qp = &fill_conn(t)->qp;
+	const struct kverbs_slice *s = &t->slice;
+	u32 most = min_t(u64, s->left, qp->locals.limits.max_bytes);
+	u64 at = t->op == KVERBS_OP_READ ? s->target->addr + s->offset :
+					   s->source->extent[s->extent].addr + s->skip;
+
+	if (qp->dev->iwarp && most <= KVERBS_SMALL_PIECE)
+		most = min_t(u32, most, SZ_4K - (at & (SZ_4K - 1)));
+	return most;
+}
+
+/*
  * A piece through a registration. On iWARP a read's key is invalidated with its
  * completion, so that the peer cannot write there later.
  */
@@ -127,6 +141,7 @@ static void fill_registered(struct kverbs_transfer *t)
 {
 	struct kverbs_qp *qp = &fill_conn(t)->qp;
 	struct kverbs_mr_local *local = kverbs_mr_pool_get(&qp->locals);
+	struct kverbs_slice_limits limits = qp->locals.limits;
 	struct kverbs_piece piece;
 	struct kverbs_wr *wr;
 
@@ -134,7 +149,8 @@ static void fill_registered(struct kverbs_transfer *t)
 		wr = kverbs_qp_next(qp, KVERBS_SLOT_REG, NULL);
 		kverbs_mr_local_invalidate(local, &wr->send);
 	}
-	kverbs_slice_next(&t->slice, &qp->locals.limits, &piece, qp->locals.sge);
+	limits.max_bytes = fill_registered_most(t);
+	kverbs_slice_next(&t->slice, &limits, &piece, qp->locals.sge);
 	wr = kverbs_qp_next(qp, KVERBS_SLOT_REG, NULL);
 	kverbs_mr_local_prepare(&qp->locals, local, piece.nr_sge, fill_access(t), &wr->reg);
 
@@ -151,50 +167,46 @@ static void fill_registered(struct kverbs_transfer *t)
 		wr->send.ex.invalidate_rkey = local->mr->rkey;
 		local->valid = false;
 	}
-	list_add_tail(&local->list, &t->locals);
 }
 
-/* Room for one more piece, with all that goes before it. */
-static bool fill_piece_room(const struct kverbs_transfer *t)
+/* Room for one more piece and, if it is the last, for what follows it. */
+static bool fill_piece_room(const struct kverbs_transfer *t, bool done)
 {
 	struct kverbs_qp *qp = &fill_conn(t)->qp;
+	u32 chain = KVERBS_CHAIN - qp->nr_chain;
 
-	if (!kverbs_qp_room(qp, KVERBS_SLOT_DATA))
+	if (!kverbs_slots_room(&qp->slots, KVERBS_SLOT_DATA))
 		return false;
-	if (!fill_registers(t))
-		return true;
+	if (likely(!t->registers))
+		return chain >= 1 + done;
 	/* Invalidation, registration and the piece itself. */
-	return !list_empty(&qp->locals.free) && kverbs_qp_room(qp, KVERBS_SLOT_REG) >= 3;
-}
-
-/* A piece and what may follow it fit the chain together. */
-static bool fill_chain_room(const struct kverbs_transfer *t)
-{
-	return KVERBS_CHAIN - fill_conn(t)->qp.nr_chain >= 2;
+	return chain >= 3 + done && kverbs_slots_room(&qp->slots, KVERBS_SLOT_REG) >= 2 &&
+	       !list_empty(&qp->locals.free);
 }
 
 static bool fill_pieces(struct kverbs_transfer *t)
 {
 	struct kverbs_qp *qp = &fill_conn(t)->qp;
-	bool registers = fill_registers(t);
+	bool told = fill_is_told(t);
+	bool done = fill_wants_done(t);
 
 	while (t->slice.left) {
 		bool last = t->slice.left <= qp->limits.max_bytes;
 
-		if (!fill_piece_room(t) || (last && !fill_chain_room(t))) {
+		if (!fill_piece_room(t, done && last)) {
 			qp->counters.slot_stalls++;
 			return false;
 		}
-		if (last && !fill_last_room(t)) {
+		if (told && last && !fill_last_room(t)) {
 			qp->counters.credit_stalls++;
 			return false;
 		}
-		if (registers)
+		if (unlikely(t->registers))
 			fill_registered(t);
 		else
 			fill_piece(t);
 	}
-	if (fill_wants_done(t))
+	if (done)
 		fill_done(t);
 	return true;
 }
@@ -224,6 +236,11 @@ static bool fill_message(struct kverbs_transfer *t)
 static bool fill_atomic(struct kverbs_transfer *t)
 {
 	struct kverbs_qp *qp = &fill_conn(t)->qp;
+	struct kverbs_slice_limits limits = {
+		.max_sge = 1,
+		.max_bytes = sizeof(u64),
+		.lkey = qp->limits.lkey,
+	};
 	struct kverbs_piece piece;
 	struct kverbs_wr *wr;
 
@@ -232,7 +249,7 @@ static bool fill_atomic(struct kverbs_transfer *t)
 		return false;
 	}
 	wr = kverbs_qp_next(qp, KVERBS_SLOT_DATA, &t->owner);
-	kverbs_slice_next(&t->slice, &qp->limits, &piece, wr->sge);
+	kverbs_slice_next(&t->slice, &limits, &piece, wr->sge);
 	wr->send.num_sge = piece.nr_sge;
 	wr->atomic.remote_addr = piece.addr;
 	wr->atomic.rkey = piece.rkey;
@@ -267,19 +284,4 @@ bool kverbs_fill(struct kverbs_transfer *t)
 	default:
 		return fill_pieces(t);
 	}
-}
-
-/**
- * kverbs_fill_reclaim() - a piece that went through a registration is back
- * @t: whose; its pieces come back in the order in which they went
- *
- * Context: Send queue lock held.
- */
-void kverbs_fill_reclaim(struct kverbs_transfer *t)
-{
-	struct kverbs_mr_local *local;
-
-	local = list_first_entry(&t->locals, struct kverbs_mr_local, list);
-	list_del(&local->list);
-	kverbs_mr_pool_put(&fill_conn(t)->qp.locals, local);
 }

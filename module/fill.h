@@ -11,7 +11,9 @@
 
 #include "transfer.h"
 
+/* Work requests that belong into one chain: invalidate, register, write, DONE. */
+#define KVERBS_FILL_MOST	4
+
 bool kverbs_fill(struct kverbs_transfer *t);
-void kverbs_fill_reclaim(struct kverbs_transfer *t);
 
 #endif /* KVERBS_FILL_H */

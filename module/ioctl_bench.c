@@ -8,6 +8,7 @@
  * of them have ended before the ioctl returns.
  */
 #include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -56,7 +57,6 @@ static void kverbs_run_ended(struct kverbs_batch *batch)
 	run->done += batch->nr - batch->failed;
 	if (batch->code && !run->code)
 		WRITE_ONCE(run->code, batch->code);
-	kverbs_context_unreserve(batch->ctx, batch->nr);
 	atomic_dec(&run->in_flight);
 	wake_up(&run->wait);
 }
@@ -83,9 +83,11 @@ static int kverbs_run_wait(struct kverbs_run *run, int limit)
 /* The next @nr items, from item number @first on. */
 static void kverbs_run_fill(struct kverbs_run *run, u64 first, u32 nr)
 {
-	u64 at = first * run->cmd->length % run->cmd->span;
+	u64 at, per_span = div64_u64(run->cmd->span, run->cmd->length);
 	u32 i;
 
+	div64_u64_rem(first, per_span, &at);
+	at *= run->cmd->length;
 	for (i = 0; i < nr; i++) {
 		run->item[i].buf_offset = at;
 		run->item[i].region_offset = at;
@@ -100,8 +102,10 @@ static int kverbs_run_batch(struct kverbs_run *run, u32 nr)
 	struct kverbs_batch *batch = kverbs_batch_create(run->conn, nr);
 	int ret;
 
-	if (!batch)
+	if (!batch) {
+		kverbs_context_unreserve(run->conn->ctx, nr);
 		return -ENOMEM;
+	}
 	batch->ended = kverbs_run_ended;
 	batch->private = run;
 	ret = kverbs_batch_add_items(batch, run->conn, run->item, nr);
@@ -120,23 +124,23 @@ static int kverbs_run_batch(struct kverbs_run *run, u32 nr)
 
 static int kverbs_run_submit(struct kverbs_run *run, u64 first, u32 nr)
 {
-	int ret = -EAGAIN;
 	u32 room;
+	int ret;
 
 	kverbs_run_fill(run, first, nr);
-	room = kverbs_context_reserve(run->conn->ctx, nr);
-	if (room == nr)
-		ret = kverbs_connection_hold(run->conn, KVERBS_CONN_UP);
-	if (!ret) {
-		ret = kverbs_run_batch(run, nr);
-		kverbs_connection_unhold(run->conn);
-	}
+	ret = kverbs_connection_hold(run->conn, KVERBS_CONN_UP);
 	if (ret)
+		return ret;
+	room = kverbs_context_reserve(run->conn->ctx, nr);
+	ret = room == nr ? kverbs_run_batch(run, nr) : -EAGAIN;
+	if (room < nr)
 		kverbs_context_unreserve(run->conn->ctx, room);
+	kverbs_connection_unhold(run->conn);
 	return ret;
 }
 
-static int kverbs_run_all(struct kverbs_run *run)
+/* All batches, as far as nothing fails. */
+static int kverbs_run_submits(struct kverbs_run *run)
 {
 	u64 first, nr;
 	int ret = 0;
@@ -146,17 +150,37 @@ static int kverbs_run_all(struct kverbs_run *run)
 		ret = kverbs_run_submit(run, first, nr);
 		ret = ret ?: kverbs_run_wait(run, run->cmd->in_flight - 1);
 		ret = ret ?: -(int)READ_ONCE(run->code);
+		/* Where each batch ends at once, nothing above looks at signals. */
+		if (!ret && fatal_signal_pending(current))
+			ret = -EINTR;
+		cond_resched();
 	}
-	ret = ret ?: kverbs_run_wait(run, 0);
-	/* Nothing may refer to this run any more; ending the connection ends it. */
-	if (ret && !kverbs_run_below(run, 0)) {
+	return ret;
+}
+
+static int kverbs_run_all(struct kverbs_run *run)
+{
+	int ret = kverbs_run_submits(run);
+
+	/* Nothing may refer to this run any more: killed, end the connection. */
+	if (kverbs_run_wait(run, 0)) {
+		ret = -EINTR;
 		kverbs_connection_end(run->conn, KVERBS_STEP_LOCAL, ECANCELED);
 		wait_event(run->wait, kverbs_run_below(run, 0));
 	}
 	/* The last to end may still be in the middle of telling. */
 	spin_lock_bh(&run->conn->qp.lock);
 	spin_unlock_bh(&run->conn->qp.lock);
-	return ret ?: -(int)run->code;
+	/* That an item failed is why the connection takes no more. */
+	return run->code ? -(int)run->code : ret;
+}
+
+static u64 kverbs_bench_rest(const struct kverbs_bench *cmd)
+{
+	u64 rest;
+
+	div64_u64_rem(cmd->span, cmd->length, &rest);
+	return rest;
 }
 
 static int kverbs_bench_check(const struct kverbs_bench *cmd)
@@ -165,7 +189,7 @@ static int kverbs_bench_check(const struct kverbs_bench *cmd)
 		return -EOPNOTSUPP;
 	if (cmd->op != KVERBS_OP_WRITE && cmd->op != KVERBS_OP_READ)
 		return -EOPNOTSUPP;
-	if (cmd->reserved || !cmd->length || !cmd->span || cmd->span % cmd->length ||
+	if (cmd->reserved || !cmd->length || !cmd->span || kverbs_bench_rest(cmd) ||
 	    !cmd->count || !cmd->batch || cmd->batch > KVERBS_MAX_BATCH || !cmd->in_flight ||
 	    (u64)cmd->batch * cmd->in_flight > KVERBS_MAX_PENDING ||
 	    cmd->nr_samples > KVERBS_MAX_SAMPLES || (cmd->nr_samples && !cmd->samples))

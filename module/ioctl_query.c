@@ -118,6 +118,8 @@ int kverbs_ioctl_query(struct kverbs_call *call)
 	query->features = KVERBS_FEATURE_WRITE | KVERBS_FEATURE_NOTIFY | KVERBS_FEATURE_PERSIST |
 			  KVERBS_FEATURE_READ | KVERBS_FEATURE_SEND | KVERBS_FEATURE_IMM |
 			  KVERBS_FEATURE_ATOMIC | KVERBS_FEATURE_REG;
+	if (IS_ENABLED(CONFIG_IO_URING))
+		query->features |= KVERBS_FEATURE_URING;
 	query->max_ids = KVERBS_MAX_IDS;
 	query->max_batch = KVERBS_MAX_BATCH;
 	query->max_pending = KVERBS_MAX_PENDING;

@@ -132,8 +132,10 @@ static int kverbs_submit_some(struct kverbs_connection *conn, struct kverbs_subm
 	struct kverbs_batch *batch = kverbs_batch_create(conn, room);
 	int ret;
 
-	if (!batch)
+	if (!batch) {
+		kverbs_context_unreserve(conn->ctx, room);
 		return -ENOMEM;
+	}
 	batch->one = cmd->flags & KVERBS_SUBMIT_BATCH;
 	batch->user_data = cmd->user_data;
 	ret = kverbs_batch_add_items(batch, conn, item, room);
@@ -154,18 +156,14 @@ static int kverbs_submit_some(struct kverbs_connection *conn, struct kverbs_subm
 static int kverbs_submit(struct kverbs_connection *conn, struct kverbs_submit *cmd,
 			 const struct kverbs_item *item)
 {
-	u32 room = kverbs_context_reserve(conn->ctx, cmd->nr);
-	int ret = -EAGAIN;
+	int ret = kverbs_connection_hold(conn, KVERBS_CONN_UP);
+	u32 room;
 
-	if (room) {
-		ret = kverbs_connection_hold(conn, KVERBS_CONN_UP);
-		if (!ret) {
-			ret = kverbs_submit_some(conn, cmd, item, room);
-			kverbs_connection_unhold(conn);
-		}
-	}
-	if (room > cmd->accepted)
-		kverbs_context_unreserve(conn->ctx, room - cmd->accepted);
+	if (ret)
+		return ret;
+	room = kverbs_context_reserve(conn->ctx, cmd->nr);
+	ret = room ? kverbs_submit_some(conn, cmd, item, room) : -EAGAIN;
+	kverbs_connection_unhold(conn);
 	return ret;
 }
 
@@ -175,17 +173,19 @@ static int kverbs_take_check(const struct kverbs_take *take)
 	return take->nr > KVERBS_MAX_BATCH || take->reserved ? -EINVAL : 0;
 }
 
-/* The bytes of a message behind those that this call has taken already. */
+/*
+ * The bytes of a message behind those that this call has taken already; returns
+ * how many were written.
+ */
 static int kverbs_take_bytes(struct kverbs_event_node *node, const struct kverbs_take *take,
-			     struct kverbs_take *taken, struct kverbs_event *event)
+			     const struct kverbs_take *taken, struct kverbs_event *event)
 {
 	u32 room = take->data ? take->data_length - taken->data_length : 0;
-	const void *bytes;
+	const void *bytes = NULL;
 	u32 length;
 
-	if (!node->ops->bytes)
-		return 0;
-	bytes = node->ops->bytes(node, &length);
+	if (node->ops->bytes)
+		bytes = node->ops->bytes(node, &length);
 	if (!bytes)
 		return 0;
 	if (length > room && taken->nr)
@@ -196,8 +196,7 @@ static int kverbs_take_bytes(struct kverbs_event_node *node, const struct kverbs
 	event->offset = taken->data_length;
 	if (copy_to_user(u64_to_user_ptr(take->data) + taken->data_length, bytes, length))
 		return -EFAULT;
-	taken->data_length += length;
-	return 0;
+	return length;
 }
 
 /* One event to the caller. One that cannot be written stays the next one. */
@@ -213,14 +212,15 @@ static int kverbs_take_event(struct kverbs_context *ctx, const struct kverbs_tak
 		return -EAGAIN;
 	kverbs_event_take(node, &event);
 	ret = kverbs_take_bytes(node, take, taken, &event);
-	if (!ret && copy_to_user(user + taken->nr, &event, sizeof(event)))
+	if (ret >= 0 && copy_to_user(user + taken->nr, &event, sizeof(event)))
 		ret = -EFAULT;
-	if (ret) {
+	if (ret < 0) {
 		if (!kverbs_event_unpop(&ctx->events, node))
 			node->ops->taken(node);
 		return ret;
 	}
 	taken->nr++;
+	taken->data_length += ret;
 	node->ops->taken(node);
 	return 0;
 }
@@ -248,7 +248,7 @@ static int kverbs_take_sleep(struct kverbs_context *ctx, unsigned long until, bo
 		return kverbs_event_wait(&ctx->events,
 					 forever ? MAX_SCHEDULE_TIMEOUT :
 						   max_t(long, until - jiffies, 0));
-	while (!kverbs_event_pending(&ctx->events)) {
+	while (kverbs_context_polls(ctx) && !kverbs_event_pending(&ctx->events)) {
 		if (signal_pending(current))
 			return -EINTR;
 		if (!forever && time_after(jiffies, until))

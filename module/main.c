@@ -9,7 +9,7 @@
  *	device	device memory mr qp
  *	link	connection cm control
  *	work	region batch transfer fill work
- *	face	chardev ioctl_*
+ *	face	chardev ioctl_* debugfs
  *
  * No include points upward.
  */
@@ -17,6 +17,7 @@
 
 #include "chardev.h"
 #include "connection.h"
+#include "debugfs.h"
 #include "device.h"
 #include "memory.h"
 
@@ -36,6 +37,7 @@ static int __init kverbs_init(void)
 	ret = kverbs_chardev_init();
 	if (ret)
 		goto err_device;
+	kverbs_debugfs_init();
 	return 0;
 
 err_device:
@@ -50,6 +52,7 @@ err_memory:
 /* No file is open; the devices' removal waits for what is left of connections. */
 static void __exit kverbs_exit(void)
 {
+	kverbs_debugfs_exit();
 	kverbs_chardev_exit();
 	kverbs_device_exit();
 	kverbs_connection_exit();

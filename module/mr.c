@@ -205,9 +205,21 @@ static int mr_pool_fill(struct kverbs_mr_pool *pool, struct ib_pd *pd, u32 nr, u
 }
 
 /**
+ * kverbs_mr_pool_begin() - an empty pool
+ * @pool: to fill
+ *
+ * Context: Any.
+ */
+void kverbs_mr_pool_begin(struct kverbs_mr_pool *pool)
+{
+	*pool = (struct kverbs_mr_pool) {};
+	INIT_LIST_HEAD(&pool->free);
+	INIT_LIST_HEAD(&pool->used);
+}
+
+/**
  * kverbs_mr_pool_init() - make local registrations
- * @pool: its list is initialised, the rest is zero; kverbs_mr_pool_fini() undoes
- *	it, also after a failure
+ * @pool: empty; kverbs_mr_pool_fini() undoes it, also after a failure
  * @pd: that they belong to
  * @dev: that @pd belongs to
  * @nr: how many, 0 for none
@@ -251,37 +263,37 @@ void kverbs_mr_pool_fini(struct kverbs_mr_pool *pool)
 	kvfree(pool->local);
 	kvfree(pool->sge);
 	kvfree(pool->sg);
-	*pool = (struct kverbs_mr_pool) {};
-	INIT_LIST_HEAD(&pool->free);
+	kverbs_mr_pool_begin(pool);
 }
 
 /**
  * kverbs_mr_pool_get() - take a local registration
- * @pool: the pool
+ * @pool: has one that is free
  *
  * Context: Any; the owner of the send queue serialises.
- * Return: one that nobody has, or NULL.
+ * Return: the registration.
  */
 struct kverbs_mr_local *kverbs_mr_pool_get(struct kverbs_mr_pool *pool)
 {
 	struct kverbs_mr_local *local;
 
-	local = list_first_entry_or_null(&pool->free, struct kverbs_mr_local, list);
-	if (local)
-		list_del(&local->list);
+	local = list_first_entry(&pool->free, struct kverbs_mr_local, list);
+	list_move_tail(&local->list, &pool->used);
 	return local;
 }
 
 /**
- * kverbs_mr_pool_put() - give a local registration back
- * @pool: the pool
- * @local: its piece has completed; its key stays until the next use
+ * kverbs_mr_pool_put() - give back the local registration that was taken first
+ * @pool: whose first piece has completed: pieces come back in the order in which
+ *	they went. Its key stays until the next use
+ *
+ * After a post that failed the order is another, but then none is used again.
  *
  * Context: Any; the owner of the send queue serialises.
  */
-void kverbs_mr_pool_put(struct kverbs_mr_pool *pool, struct kverbs_mr_local *local)
+void kverbs_mr_pool_put(struct kverbs_mr_pool *pool)
 {
-	list_add_tail(&local->list, &pool->free);
+	list_move_tail(pool->used.next, &pool->free);
 }
 
 /**

@@ -45,7 +45,7 @@ struct kverbs_mr {
 
 /**
  * struct kverbs_mr_local - a registration for one piece
- * @list: link in the pool, or in the list of who has it
+ * @list: link in one of the pool's lists
  * @mr: the MR
  * @valid: its key is registered and must be invalidated first
  */
@@ -58,6 +58,7 @@ struct kverbs_mr_local {
 /**
  * struct kverbs_mr_pool - the local registrations of a connection
  * @free: those that nobody has; the owner of the send queue serialises
+ * @used: the others, in the order in which their pieces were posted
  * @local: @nr of them
  * @nr: number of registrations, 0 where none are needed
  * @limits: what a piece through one of them may be
@@ -66,6 +67,7 @@ struct kverbs_mr_local {
  */
 struct kverbs_mr_pool {
 	struct list_head free;
+	struct list_head used;
 	struct kverbs_mr_local *local;
 	u32 nr;
 	struct kverbs_slice_limits limits;
@@ -73,11 +75,12 @@ struct kverbs_mr_pool {
 	struct scatterlist *sg;
 };
 
+void kverbs_mr_pool_begin(struct kverbs_mr_pool *pool);
 int kverbs_mr_pool_init(struct kverbs_mr_pool *pool, struct ib_pd *pd, struct kverbs_dev *dev,
 			u32 nr, u32 max_bytes);
 void kverbs_mr_pool_fini(struct kverbs_mr_pool *pool);
 struct kverbs_mr_local *kverbs_mr_pool_get(struct kverbs_mr_pool *pool);
-void kverbs_mr_pool_put(struct kverbs_mr_pool *pool, struct kverbs_mr_local *local);
+void kverbs_mr_pool_put(struct kverbs_mr_pool *pool);
 void kverbs_mr_local_invalidate(struct kverbs_mr_local *local, struct ib_send_wr *wr);
 void kverbs_mr_local_prepare(struct kverbs_mr_pool *pool, struct kverbs_mr_local *local,
 			     u32 nr, int access, struct ib_reg_wr *wr);

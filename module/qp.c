@@ -8,9 +8,9 @@
  * payloads by page reference, so a later completion proves nothing about them).
  * A completion reclaims its slot and every unsignaled one before it.
  *
- * On error only wr_cqe and status of a completion are trusted. The slots before
- * the failed one succeeded (an RC send queue completes in order); the ones after
- * it are flushed one by one, signaled or not.
+ * On error only wr_cqe and status of a completion are trusted. The unsignaled slots
+ * before the failed one succeeded (an RC send queue completes in order); the ones
+ * after it are flushed one by one, signaled or not.
  *
  * A post that fails leaves a live prefix. When the provider says where it
  * stopped (bad_wr), the rest is given back at once, as unsent. When it does not
@@ -75,7 +75,7 @@ void kverbs_qp_init(struct kverbs_qp *qp, const struct kverbs_qp_ops *ops)
 	qp->ops = ops;
 	spin_lock_init(&qp->lock);
 	mutex_init(&qp->poll_lock);
-	INIT_LIST_HEAD(&qp->locals.free);
+	kverbs_mr_pool_begin(&qp->locals);
 	init_completion(&qp->sq_drain.done);
 	init_completion(&qp->rq_drain.done);
 }
@@ -94,29 +94,38 @@ static void kverbs_qp_report(struct kverbs_qp *qp, enum kverbs_step step,
 	qp->ops->failed(qp, &why);
 }
 
-static void kverbs_qp_reclaim_one(struct kverbs_qp *qp, const struct kverbs_fate *fate)
+/* Reclaim the oldest slot; @status is for one that had no completion of its own. */
+static void kverbs_qp_reclaim_one(struct kverbs_qp *qp, enum ib_wc_status status, u64 now)
 {
 	struct kverbs_slot *slot = kverbs_slots_pop(&qp->slots);
+	struct kverbs_fate fate = { .status = status, .now = now };
 
+	if (slot->done) {
+		fate.status = slot->status;
+		fate.vendor_err = slot->vendor_err;
+	}
+	if (unlikely(fate.status))
+		fate.code = -kverbs_wc_errno(fate.status);
 	if (slot->owner)
-		slot->owner->reclaimed(slot->owner, fate);
+		slot->owner->reclaimed(slot->owner, &fate);
 }
 
-/* Everything before @index succeeded, @index itself as the completion says. */
+/*
+ * A completion has come for @index: reclaim it with what it says, and the
+ * unsignaled ones before it as successful; but never one before its time.
+ */
 static void kverbs_qp_reclaim(struct kverbs_qp *qp, u32 index, const struct ib_wc *wc)
 {
-	struct kverbs_fate fate = { .status = IB_WC_SUCCESS, .now = ktime_get_ns() };
+	struct kverbs_slot *slot = &qp->slots.slot[index];
+	u64 now = ktime_get_ns();
 
 	lockdep_assert_held(&qp->lock);
-	while (qp->slots.tail != index)
-		kverbs_qp_reclaim_one(qp, &fate);
-	if (unlikely(wc->status)) {
-		fate.status = wc->status;
-		fate.code = -kverbs_wc_errno(wc->status);
-		fate.vendor_err = wc->vendor_err;
-		qp->counters.flushed += wc->status == IB_WC_WR_FLUSH_ERR;
-	}
-	kverbs_qp_reclaim_one(qp, &fate);
+	slot->done = true;
+	slot->status = wc->status;
+	slot->vendor_err = wc->status ? wc->vendor_err : 0;
+	qp->counters.flushed += wc->status == IB_WC_WR_FLUSH_ERR;
+	while (kverbs_slots_due(&qp->slots, index))
+		kverbs_qp_reclaim_one(qp, IB_WC_SUCCESS, now);
 	qp->last_progress = jiffies;
 }
 
@@ -126,7 +135,7 @@ static void kverbs_qp_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct kverbs_qp *qp = wqe->qp;
 	u32 index = wqe - qp->wqe;
 
-	trace_kverbs_send_done(wc->qp->qp_num, index, wc->status);
+	trace_kverbs_send_done(qp->qpn, index, wc->status);
 	spin_lock_bh(&qp->lock);
 	if (kverbs_slots_holds(&qp->slots, index))
 		kverbs_qp_reclaim(qp, index, wc);
@@ -309,6 +318,7 @@ void kverbs_qp_attr(struct kverbs_qp *qp, struct ib_qp_init_attr *attr)
  */
 void kverbs_qp_attach(struct kverbs_qp *qp, struct ib_qp *ibqp, const struct ib_qp_cap *cap)
 {
+	qp->qpn = ibqp->qp_num;
 	qp->actual.send_wr = cap->max_send_wr;
 	qp->actual.recv_wr = cap->max_recv_wr;
 	qp->actual.send_sge = cap->max_send_sge;
@@ -365,10 +375,11 @@ u32 kverbs_qp_room(struct kverbs_qp *qp, enum kverbs_slot_class class)
  * @class: its slot's class; there is room (kverbs_qp_room())
  * @owner: told when it is reclaimed; NULL if nobody cares
  *
- * The caller fills everything but next and wr_cqe; it may ask for a signal.
+ * The caller sets opcode, num_sge and all that its opcode has beside these; it may
+ * add flags, and ask for a signal with them.
  *
  * Context: Send queue lock held.
- * Return: the work request, its @send zeroed.
+ * Return: the work request, with no flags yet.
  */
 struct kverbs_wr *kverbs_qp_next(struct kverbs_qp *qp, enum kverbs_slot_class class,
 				 struct kverbs_slot_owner *owner)
@@ -376,10 +387,11 @@ struct kverbs_wr *kverbs_qp_next(struct kverbs_qp *qp, enum kverbs_slot_class cl
 	struct kverbs_wr *wr = &qp->chain[qp->nr_chain++];
 
 	lockdep_assert_held(&qp->lock);
-	memset(&wr->send, 0, sizeof(wr->send));
 	wr->index = kverbs_slots_take(&qp->slots, class, owner);
 	wr->send.wr_cqe = &qp->wqe[wr->index].cqe;
 	wr->send.sg_list = wr->sge;
+	wr->send.send_flags = 0;
+	wr->send.ex.imm_data = 0;
 	return wr;
 }
 
@@ -454,7 +466,7 @@ int kverbs_qp_post(struct kverbs_qp *qp)
 	}
 	qp->counters.posts++;
 	qp->counters.wrs += posted;
-	trace_kverbs_post(qp->qp->qp_num, posted, ret);
+	trace_kverbs_post(qp->qpn, posted, ret);
 	qp->nr_chain = 0;
 	return ret;
 }
@@ -555,15 +567,11 @@ bool kverbs_qp_drain(struct kverbs_qp *qp, unsigned long timeout)
  */
 void kverbs_qp_walk(struct kverbs_qp *qp)
 {
-	struct kverbs_fate fate = {
-		.status = IB_WC_WR_FLUSH_ERR,
-		.code = -kverbs_wc_errno(IB_WC_WR_FLUSH_ERR),
-		.now = ktime_get_ns(),
-	};
+	u64 now = ktime_get_ns();
 
 	spin_lock_bh(&qp->lock);
 	while (kverbs_slots_outstanding(&qp->slots))
-		kverbs_qp_reclaim_one(qp, &fate);
+		kverbs_qp_reclaim_one(qp, IB_WC_WR_FLUSH_ERR, now);
 	spin_unlock_bh(&qp->lock);
 }
 

@@ -125,6 +125,7 @@ struct kverbs_drain {
  * @dev: the device, held by whoever owns this
  * @pd: of its own: no key of another connection is good here
  * @qp: NULL until attached
+ * @qpn: its number
  * @send_cq: polled as asked for
  * @recv_cq: always polled in a workqueue
  * @ops: upcalls
@@ -158,6 +159,7 @@ struct kverbs_qp {
 	struct kverbs_dev *dev;
 	struct ib_pd *pd;
 	struct ib_qp *qp;
+	u32 qpn;
 	struct ib_cq *send_cq;
 	struct ib_cq *recv_cq;
 	const struct kverbs_qp_ops *ops;

@@ -454,21 +454,19 @@ static int kverbs_remote_announce(struct kverbs_connection *conn,
  * kverbs_region_told() - announce what came before the program knew of @conn
  * @conn: the connection
  *
- * Context: Process context, may sleep.
+ * Context: Process context, remote lock held, may sleep.
+ * Return: 0 or -errno.
  */
-void kverbs_region_told(struct kverbs_connection *conn)
+int kverbs_region_told(struct kverbs_connection *conn)
 {
 	struct kverbs_work *work = kverbs_conn_work(conn);
 	struct kverbs_region_remote *remote;
 	int ret = 0;
 
-	mutex_lock(&work->remote_lock);
-	work->known = true;
+	lockdep_assert_held(&work->remote_lock);
 	list_for_each_entry(remote, &work->remotes, list)
 		ret = ret ?: kverbs_remote_announce(conn, remote);
-	mutex_unlock(&work->remote_lock);
-	if (ret)
-		kverbs_connection_end(conn, KVERBS_STEP_CONTROL, -ret);
+	return ret;
 }
 
 /* Put the piece where it belongs. @remote_lock held. */

@@ -95,7 +95,7 @@ int kverbs_region_expose_later(struct kverbs_listener *l, struct kverbs_buffer *
 			       u64 offset, u64 length, u32 rights, u64 tag);
 int kverbs_region_expose_all(struct kverbs_listener *l, struct kverbs_connection *conn);
 void kverbs_region_pump(struct kverbs_connection *conn);
-void kverbs_region_told(struct kverbs_connection *conn);
+int kverbs_region_told(struct kverbs_connection *conn);
 int kverbs_region_received(struct kverbs_connection *conn, const struct kverbs_msg_region *msg);
 struct kverbs_region_own *kverbs_region_find(struct kverbs_connection *conn, u32 name);
 u32 kverbs_region_count(struct kverbs_connection *conn, struct kverbs_region *info, u32 room);

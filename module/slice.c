@@ -60,11 +60,9 @@ static u32 slice_gather(struct kverbs_slice *s, u32 want, u32 lkey, struct ib_sg
 	const struct kverbs_extent *extent = &s->source->extent[s->extent];
 	u32 got = min(want, extent->length - s->skip);
 
-	*sge = (struct ib_sge) {
-		.addr = extent->addr + s->skip,
-		.length = got,
-		.lkey = lkey,
-	};
+	sge->addr = extent->addr + s->skip;
+	sge->length = got;
+	sge->lkey = lkey;
 	s->skip += got;
 	if (s->skip == extent->length) {
 		s->extent++;
@@ -94,10 +92,10 @@ bool kverbs_slice_next(struct kverbs_slice *s, const struct kverbs_slice_limits 
 		return false;
 	key = div64_u64_rem(t->lead + s->offset, t->span, &done);
 	most = min3(s->left, t->span - done, (u64)limits->max_bytes);
-	*piece = (struct kverbs_piece) {
-		.addr = t->addr + s->offset,
-		.rkey = t->key[key],
-	};
+	piece->addr = t->addr + s->offset;
+	piece->rkey = t->key[key];
+	piece->nr_sge = 1;
+	piece->length = slice_gather(s, most, limits->lkey, sge);
 	while (piece->length < most && piece->nr_sge < limits->max_sge)
 		piece->length += slice_gather(s, most - piece->length, limits->lkey,
 					      &sge[piece->nr_sge++]);

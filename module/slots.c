@@ -16,11 +16,6 @@
 #include <linux/slab.h>
 #include "slots.h"
 
-static u32 slots_after(const struct kverbs_slots *s, u32 index)
-{
-	return index + 1 == s->size ? 0 : index + 1;
-}
-
 static u32 slots_before(const struct kverbs_slots *s, u32 index)
 {
 	return (index ?: s->size) - 1;
@@ -65,58 +60,6 @@ void kverbs_slots_fini(struct kverbs_slots *s)
 	s->slot = NULL;
 }
 
-/**
- * kverbs_slots_room() - how many slots can be taken now
- * @s: the ring
- * @class: for what
- *
- * Context: Any; the owner of the send queue serialises.
- * Return: Free slots of the class.
- */
-u32 kverbs_slots_room(const struct kverbs_slots *s, enum kverbs_slot_class class)
-{
-	return s->limit[class] - s->used[class];
-}
-
-/**
- * kverbs_slots_take() - take the next slot
- * @s: the ring, with room for the class
- * @class: for what
- * @owner: who is told when it is reclaimed
- *
- * Context: Any; the owner of the send queue serialises.
- * Return: Its position in the ring, 0 to @size - 1.
- */
-u32 kverbs_slots_take(struct kverbs_slots *s, enum kverbs_slot_class class,
-		      struct kverbs_slot_owner *owner)
-{
-	u32 index = s->head;
-
-	s->slot[index] = (struct kverbs_slot) { .owner = owner, .class = class };
-	s->head = slots_after(s, index);
-	s->used[class]++;
-	s->outstanding++;
-	return index;
-}
-
-/**
- * kverbs_slots_signal() - decide whether a work request is signaled
- * @s: the ring
- * @index: the slot, asked once for each, in the order they were taken
- * @force: signaled in any case
- *
- * Context: Any; the owner of the send queue serialises.
- * Return: true when it must be posted with IB_SEND_SIGNALED.
- */
-bool kverbs_slots_signal(struct kverbs_slots *s, u32 index, bool force)
-{
-	bool signaled = force || s->unsignaled + 1 >= s->interval;
-
-	s->slot[index].signaled = signaled;
-	s->unsignaled = signaled ? 0 : s->unsignaled + 1;
-	return signaled;
-}
-
 /* Count the newest slots up to, and without, the last signaled one. */
 static u32 slots_trailing(const struct kverbs_slots *s)
 {
@@ -149,54 +92,4 @@ void kverbs_slots_untake(struct kverbs_slots *s, u32 nr)
 		s->outstanding--;
 	}
 	s->unsignaled = slots_trailing(s);
-}
-
-/**
- * kverbs_slots_outstanding() - how many slots are taken
- * @s: the ring
- *
- * Context: Any; the owner of the send queue serialises.
- * Return: Slots of all classes taken and not yet popped or taken back.
- */
-u32 kverbs_slots_outstanding(const struct kverbs_slots *s)
-{
-	return s->outstanding;
-}
-
-/**
- * kverbs_slots_holds() - is this slot taken?
- * @s: the ring
- * @index: position in the ring, any number
- *
- * Context: Any; the owner of the send queue serialises.
- * Return: true when it is outstanding.
- */
-bool kverbs_slots_holds(const struct kverbs_slots *s, u32 index)
-{
-	u32 age;
-
-	if (index >= s->size)
-		return false;
-	age = index >= s->tail ? index - s->tail : index + (s->size - s->tail);
-	return age < s->outstanding;
-}
-
-/**
- * kverbs_slots_pop() - reclaim the oldest slot
- * @s: the ring
- *
- * Context: Any; the owner of the send queue serialises.
- * Return: The slot, whose content stays until its position is taken again;
- * NULL when none is outstanding.
- */
-struct kverbs_slot *kverbs_slots_pop(struct kverbs_slots *s)
-{
-	struct kverbs_slot *slot = &s->slot[s->tail];
-
-	if (!s->outstanding)
-		return NULL;
-	s->tail = slots_after(s, s->tail);
-	s->used[slot->class]--;
-	s->outstanding--;
-	return slot;
 }

@@ -122,25 +122,22 @@ TRACE_EVENT(kverbs_control,
 );
 
 TRACE_EVENT(kverbs_final,
-	TP_PROTO(u32 conn, u64 user_data, u32 reached, u32 placement, u32 status),
-	TP_ARGS(conn, user_data, reached, placement, status),
+	TP_PROTO(u32 conn, u64 user_data, u32 reached, u32 status),
+	TP_ARGS(conn, user_data, reached, status),
 	TP_STRUCT__entry(
 		__field(u32, conn)
 		__field(u64, user_data)
 		__field(u32, reached)
-		__field(u32, placement)
 		__field(u32, status)
 	),
 	TP_fast_assign(
 		__entry->conn = conn;
 		__entry->user_data = user_data;
 		__entry->reached = reached;
-		__entry->placement = placement;
 		__entry->status = status;
 	),
-	TP_printk("conn=%u user_data=%llu reached=%u placement=%u status=%u",
-		  __entry->conn, __entry->user_data, __entry->reached,
-		  __entry->placement, __entry->status)
+	TP_printk("conn=%u user_data=%llu reached=%u status=%u", __entry->conn,
+		  __entry->user_data, __entry->reached, __entry->status)
 );
 
 #endif /* KVERBS_TRACE_H */

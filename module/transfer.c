@@ -11,6 +11,7 @@
  * down, and when nothing is on the device all that is left is ended by
  * kverbs_work_abort(), in the order of submission.
  */
+#include <linux/math64.h>
 #include <linux/nospec.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
@@ -160,6 +161,7 @@ static void kverbs_transfer_event_fill(struct kverbs_event_node *node,
 				       struct kverbs_event *event)
 {
 	struct kverbs_transfer *t = container_of(node, struct kverbs_transfer, node);
+	u32 moment;
 
 	event->kind = KVERBS_EVENT_FINAL;
 	event->id = t->batch->conn_id;
@@ -172,14 +174,15 @@ static void kverbs_transfer_event_fill(struct kverbs_event_node *node,
 	event->wc_status = t->error.wc_status;
 	event->vendor_err = t->error.vendor_err;
 	event->length = t->length;
-	memcpy(event->stamps, t->stamps, sizeof(t->stamps));
+	event->stamps[KVERBS_POSTED] = t->batch->stamps[KVERBS_POSTED];
+	for (moment = KVERBS_COMPLETED; moment <= t->reached; moment++)
+		event->stamps[moment] = t->stamps[moment];
 }
 
 static void kverbs_transfer_event_taken(struct kverbs_event_node *node)
 {
 	struct kverbs_transfer *t = container_of(node, struct kverbs_transfer, node);
 
-	kverbs_context_unreserve(t->batch->ctx, 1);
 	kverbs_batch_put(t->batch);
 }
 
@@ -219,6 +222,8 @@ static u32 kverbs_transfer_placement(const struct kverbs_transfer *t)
 
 static void kverbs_transfer_push(struct kverbs_transfer *t)
 {
+	kverbs_event_node_init(&t->node, &kverbs_transfer_event_ops);
+	t->placement = kverbs_transfer_placement(t);
 	if (!kverbs_event_push(&t->batch->ctx->events, &t->node))
 		kverbs_transfer_event_taken(&t->node);
 }
@@ -258,7 +263,6 @@ void kverbs_transfer_finish(struct kverbs_transfer *t)
 	/* What a device may still touch stays pinned for ever. */
 	if (!qp->stuck || !t->posted)
 		kverbs_transfer_release(t);
-	t->placement = kverbs_transfer_placement(t);
 	work->unfinished--;
 	if (t->reached < KVERBS_COMPLETED && !--work->incomplete)
 		wake_up_all(&work->conn->wait);
@@ -266,7 +270,7 @@ void kverbs_transfer_finish(struct kverbs_transfer *t)
 		work->timed--;
 	qp->counters.finished++;
 	qp->counters.failed += !!t->error.code;
-	trace_kverbs_final(batch->conn_id, t->user_data, t->reached, t->placement, t->error.code);
+	trace_kverbs_final(batch->conn_id, t->user_data, t->reached, t->error.code);
 	kverbs_transfer_report(t);
 }
 
@@ -303,7 +307,7 @@ void kverbs_transfer_abort(struct kverbs_transfer *t)
 void kverbs_transfer_reach(struct kverbs_transfer *t, enum kverbs_moment moment, u64 now)
 {
 	t->reached = moment;
-	t->stamps[moment] = max(now, t->stamps[moment - 1]);
+	t->stamps[moment] = now;
 	if (moment < t->until)
 		list_move_tail(&t->list, &t->batch->work->await[moment + 1]);
 	else
@@ -315,7 +319,7 @@ static void kverbs_transfer_completed(struct kverbs_transfer *t, u64 now)
 {
 	struct kverbs_work *work = t->batch->work;
 
-	if (kverbs_op_rules[t->op].sink)
+	if (unlikely(kverbs_op_rules[t->op].sink))
 		kverbs_mapping_sync_for_cpu(t->map, t->offset, t->length);
 	kverbs_transfer_release(t);
 	work->conn->qp.counters.bytes += t->length;
@@ -323,7 +327,7 @@ static void kverbs_transfer_completed(struct kverbs_transfer *t, u64 now)
 		t->deadline = jiffies + msecs_to_jiffies(t->timeout_ms);
 		work->timed++;
 	}
-	if (!--work->incomplete)
+	if (!--work->incomplete && wq_has_sleeper(&work->conn->wait))
 		wake_up_all(&work->conn->wait);
 	kverbs_transfer_reach(t, KVERBS_COMPLETED, now);
 	if (work->acked[KVERBS_DELIVERED])
@@ -348,8 +352,8 @@ static void kverbs_transfer_reclaimed(struct kverbs_slot_owner *owner,
 
 	t->wrs--;
 	t->posted -= fate->unsent;
-	if (unlikely(!list_empty(&t->locals)))
-		kverbs_fill_reclaim(t);
+	if (unlikely(t->registers))
+		kverbs_mr_pool_put(&t->batch->work->conn->qp.locals);
 	if (unlikely(fate->status))
 		kverbs_transfer_blame(t, fate);
 	if (!t->wrs && !t->slice.left && !t->broken)
@@ -389,7 +393,8 @@ static int kverbs_transfer_memory(struct kverbs_transfer *t, struct kverbs_buffe
 	} else {
 		kverbs_mapping_hold(map);
 		t->map = map;
-		kverbs_mapping_sync_for_device(map, t->offset, t->length);
+		if (map->need_sync)
+			kverbs_mapping_sync_for_device(map, t->offset, t->length);
 	}
 	if (!remote)
 		return 0;
@@ -414,11 +419,24 @@ static int kverbs_transfer_fits(const struct kverbs_item *item, const struct kve
 		return -ERANGE;
 	if ((remote && ~remote->rights & rule->rights) || (rule->sink && !buf->writable))
 		return -EACCES;
-	if (kverbs_op_is_atomic(item->op) &&
-	    (!IS_ALIGNED(remote->target.addr + item->region_offset, sizeof(u64)) ||
-	     !IS_ALIGNED(buf->lead + item->buf_offset, sizeof(u64))))
+	if (!kverbs_op_is_atomic(item->op))
+		return 0;
+	if (!IS_ALIGNED(remote->target.addr + item->region_offset, sizeof(u64)) ||
+	    !IS_ALIGNED(buf->lead + item->buf_offset, sizeof(u64)))
 		return -EINVAL;
-	return 0;
+	/* A key may end anywhere, if the peer says so. */
+	div64_u64_rem(remote->target.lead + item->region_offset, remote->target.span, &end);
+	return end + sizeof(u64) > remote->target.span ? -EINVAL : 0;
+}
+
+/* Does each piece go through a registration? */
+static bool kverbs_transfer_registers(const struct kverbs_transfer *t)
+{
+	const struct kverbs_qp *qp = &t->batch->work->conn->qp;
+
+	if (likely(!qp->locals.nr) || t->flags & KVERBS_ITEM_INLINE)
+		return false;
+	return t->op == KVERBS_OP_READ || (qp->reg && t->op == KVERBS_OP_WRITE);
 }
 
 /**
@@ -442,24 +460,32 @@ int kverbs_transfer_init(struct kverbs_batch *batch, const struct kverbs_item *i
 	ret = kverbs_transfer_fits(item, buf, remote);
 	if (ret)
 		return ret;
-	*t = (struct kverbs_transfer) {
-		.owner.reclaimed = kverbs_transfer_reclaimed,
-		.batch = batch,
-		.op = item->op,
-		.until = item->until,
-		.flags = item->flags,
-		.fence = item->flags & KVERBS_ITEM_FENCE,
-		.locals = LIST_HEAD_INIT(t->locals),
-		.offset = item->buf_offset,
-		.region_offset = item->region_offset,
-		.length = item->length,
-		.tag = item->tag,
-		.operand = item->operand,
-		.compare = item->compare,
-		.user_data = item->user_data,
-		.timeout_ms = item->timeout_ms,
-	};
-	kverbs_event_node_init(&t->node, &kverbs_transfer_event_ops);
+	/* Field by field: what is set later is not cleared now. */
+	t->owner.reclaimed = kverbs_transfer_reclaimed;
+	t->batch = batch;
+	t->op = item->op;
+	t->until = item->until;
+	t->reached = KVERBS_POSTED;
+	t->flags = item->flags;
+	t->broken = false;
+	t->fence = item->flags & KVERBS_ITEM_FENCE;
+	t->registers = kverbs_transfer_registers(t);
+	t->wrs = 0;
+	t->posted = 0;
+	t->slice.left = 0;
+	t->map = NULL;
+	t->copy = NULL;
+	t->remote = NULL;
+	t->offset = item->buf_offset;
+	t->region_offset = item->region_offset;
+	t->length = item->length;
+	t->tag = item->tag;
+	t->operand = item->operand;
+	t->compare = item->compare;
+	t->user_data = item->user_data;
+	t->seq = 0;
+	t->timeout_ms = item->timeout_ms;
+	t->error.code = 0;
 	ret = kverbs_transfer_memory(t, buf, map, remote);
 	if (ret)
 		kverbs_transfer_release(t);

@@ -40,13 +40,13 @@ struct kverbs_copy {
  * @flags: KVERBS_ITEM_*
  * @broken: one of its work requests did not succeed
  * @fence: its first work request has not been posted, and is to be fenced
+ * @registers: each of its pieces goes through a registration
  * @wrs: work requests posted and not reclaimed
  * @posted: work requests that the device took
  * @slice: what is still to be posted
  * @map: the local memory, held until it may be reused; NULL for a copy
  * @copy: the local bytes, if they were copied
  * @remote: the remote memory, held likewise; NULL for a message
- * @locals: registrations of its pieces, in the order of posting
  * @offset: in the local buffer
  * @region_offset: in the remote region
  * @length: bytes
@@ -56,10 +56,10 @@ struct kverbs_copy {
  * @user_data: for ours
  * @seq: that the peer counts it by, 0 without one
  * @timeout_ms: after COMPLETED, 0 = none
- * @deadline: jiffies, once COMPLETED
- * @stamps: when each moment was reached
- * @error: why it failed
- * @node: its final event
+ * @deadline: jiffies, once COMPLETED and with a time-out
+ * @stamps: when each moment up to @reached was reached; POSTED is the batch's
+ * @error: why it failed, if @error.code says that it did
+ * @node: its final event, once there is one
  */
 struct kverbs_transfer {
 	struct list_head list;
@@ -72,13 +72,13 @@ struct kverbs_transfer {
 	u8 flags;
 	bool broken;
 	bool fence;
+	bool registers;
 	u32 wrs;
 	u32 posted;
 	struct kverbs_slice slice;
 	struct kverbs_mapping *map;
 	struct kverbs_copy *copy;
 	struct kverbs_region_remote *remote;
-	struct list_head locals;
 	u64 offset;
 	u64 region_offset;
 	u64 length;

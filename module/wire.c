@@ -462,6 +462,8 @@ int kverbs_wire_get(struct kverbs_msg *msg, const void *buf, u32 len, u8 peer_mi
 	msg->type = w->type;
 	msg->control = be32_to_cpu(w->control);
 	msg->data = be32_to_cpu(w->data);
+	if (msg->type == KVERBS_MSG_IMM)
+		return -EPROTO;
 	if (!type_known(msg->type))
 		return peer_minor > KVERBS_WIRE_MINOR ? -ENOMSG : -EPROTO;
 	allowed = msg->type == KVERBS_MSG_DONE ? KVERBS_WIRE_NOTIFY : 0;

@@ -92,7 +92,8 @@ static int kverbs_work_pump_locked(struct kverbs_work *work)
 		kverbs_region_pump(conn);
 		kverbs_work_add_acks(work);
 		kverbs_work_add_transfers(work);
-		full = conn->qp.nr_chain >= KVERBS_CHAIN - 2;
+		full = conn->qp.nr_chain > KVERBS_CHAIN - KVERBS_FILL_MOST &&
+		       !(list_empty(&work->fifo) && list_empty(&work->advertise));
 		ret = kverbs_qp_post(&conn->qp);
 	} while (full && !ret);
 	kverbs_work_watch(work);
@@ -176,11 +177,11 @@ int kverbs_work_submit(struct kverbs_connection *conn, struct kverbs_batch *batc
 		return -ENOTCONN;
 	}
 	kverbs_batch_accept(batch);
+	batch->stamps[KVERBS_POSTED] = now;
 	for (i = 0; i < batch->nr; i++) {
 		struct kverbs_transfer *t = &batch->transfer[i];
 
 		trace_kverbs_submit(batch->conn_id, t->user_data, t->region_offset, t->length);
-		t->stamps[KVERBS_POSTED] = now;
 		list_add_tail(&t->list, &work->fifo);
 	}
 	work->unfinished += batch->nr;
@@ -235,6 +236,12 @@ static bool kverbs_work_idle(struct kverbs_work *work)
 	return idle;
 }
 
+/* How long to sleep before looking again, where looking is our task. */
+static long kverbs_work_nap(struct kverbs_connection *conn, unsigned long until)
+{
+	return conn->attr.poll == KVERBS_POLL_DIRECT ? 1 : max_t(long, until - jiffies, 0);
+}
+
 /**
  * kverbs_work_finish() - accept no more, wait until all is COMPLETED
  * @conn: the connection
@@ -245,16 +252,20 @@ static bool kverbs_work_idle(struct kverbs_work *work)
  */
 int kverbs_work_finish(struct kverbs_connection *conn, u32 timeout_ms)
 {
+	unsigned long until = jiffies + msecs_to_jiffies(timeout_ms);
 	struct kverbs_work *work = kverbs_conn_work(conn);
 	long left;
 
 	spin_lock_bh(&conn->qp.lock);
 	work->draining = true;
 	spin_unlock_bh(&conn->qp.lock);
-	left = wait_event_killable_timeout(conn->wait,
-					   kverbs_work_idle(work) ||
-					   !kverbs_connection_is_up(conn),
-					   msecs_to_jiffies(timeout_ms));
+	do {
+		kverbs_qp_poll(&conn->qp);
+		left = wait_event_killable_timeout(conn->wait,
+						   kverbs_work_idle(work) ||
+						   !kverbs_connection_is_up(conn),
+						   kverbs_work_nap(conn, until));
+	} while (!left && time_before(jiffies, until));
 	if (left <= 0)
 		return left ? -EINTR : -ETIMEDOUT;
 	return kverbs_connection_is_up(conn) ? 0 : -ENOTCONN;
@@ -277,14 +288,46 @@ static struct kverbs_region_own *kverbs_work_check_done(struct kverbs_connection
 	return region;
 }
 
-/* The program's event; it keeps the receive. */
-static int kverbs_work_tell(struct kverbs_connection *conn, struct kverbs_recv *recv)
+/* The event keeps its receive, and the receive its connection. */
+static bool kverbs_work_push(struct kverbs_connection *conn, struct kverbs_event_node *node)
 {
 	kverbs_connection_get(conn);
-	if (kverbs_event_push(&conn->ctx->events, &recv->node))
-		return 1;
+	if (kverbs_event_push(&conn->ctx->events, node))
+		return true;
 	kverbs_connection_put(conn);
-	return 0;
+	return false;
+}
+
+static int kverbs_work_tell(struct kverbs_connection *conn, struct kverbs_recv *recv)
+{
+	struct kverbs_work *work = kverbs_conn_work(conn);
+	bool kept = true;
+
+	mutex_lock(&work->remote_lock);
+	if (work->known)
+		kept = kverbs_work_push(conn, &recv->node);
+	else
+		list_add_tail(&recv->node.list, &work->early);
+	mutex_unlock(&work->remote_lock);
+	return kept;
+}
+
+static void kverbs_work_told(struct kverbs_connection *conn)
+{
+	struct kverbs_work *work = kverbs_conn_work(conn);
+	struct kverbs_event_node *node, *next;
+	int ret;
+
+	mutex_lock(&work->remote_lock);
+	work->known = true;
+	ret = kverbs_region_told(conn);
+	list_for_each_entry_safe(node, next, &work->early, list) {
+		list_del_init(&node->list);
+		kverbs_work_push(conn, node);
+	}
+	mutex_unlock(&work->remote_lock);
+	if (ret)
+		kverbs_connection_end(conn, KVERBS_STEP_CONTROL, -ret);
 }
 
 /* A DONE: check the peer's claim, note its seq, wake the program if asked to. */
@@ -382,6 +425,7 @@ static int kverbs_work_attach(struct kverbs_connection *conn)
 	INIT_LIST_HEAD(&work->regions);
 	INIT_LIST_HEAD(&work->advertise);
 	INIT_LIST_HEAD(&work->remotes);
+	INIT_LIST_HEAD(&work->early);
 	mutex_init(&work->remote_lock);
 	INIT_DELAYED_WORK(&work->tick, kverbs_work_tick);
 	conn->work = work;
@@ -421,7 +465,7 @@ static void kverbs_work_release(struct kverbs_connection *conn)
 /* What the link floor calls. */
 const struct kverbs_connection_ops kverbs_work_ops = {
 	.attach = kverbs_work_attach,
-	.told = kverbs_region_told,
+	.told = kverbs_work_told,
 	.pump = kverbs_work_pump,
 	.message = kverbs_work_message,
 	.quiesce = kverbs_work_quiesce,

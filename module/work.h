@@ -45,9 +45,11 @@ struct kverbs_batch;
  * @want_consumed: CONSUMED is to be sent
  * @regions: struct kverbs_region_own
  * @advertise: those not wholly advertised
- * @remote_lock: guards @known, @remotes, @nr_remotes and @nr_keys; taken by
- *	receive completions, outside of the send queue's lock
+ * @remote_lock: guards @known, @early, @remotes, @nr_remotes and @nr_keys; taken
+ *	by receive completions, outside of the send queue's lock
  * @known: the program knows the connection
+ * @early: events of struct kverbs_recv that came before that: a peer nobody was
+ *	told of leaves nothing in the event queue
  * @remotes: struct kverbs_region_remote; changed under the send queue's lock too
  * @nr_remotes: how many
  * @nr_keys: their keys
@@ -74,6 +76,7 @@ struct kverbs_work {
 	struct list_head advertise;
 	struct mutex remote_lock;	/* see above */
 	bool known;
+	struct list_head early;
 	struct list_head remotes;
 	u32 nr_remotes;
 	u32 nr_keys;

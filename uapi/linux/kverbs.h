@@ -31,8 +31,8 @@
  *  - ENOMEM: no memory, or the locked-memory budget (RLIMIT_MEMLOCK) is spent.
  *  - ENOSPC: a bounded number of objects (ids, connections, keys) is used up.
  *  - EAGAIN: nothing to take now (non-blocking), or too much unfinished work.
- *  - EMSGSIZE: more bytes than an operation can carry (SEND, inline, atomics),
- *    or, in a MESSAGE event, than the program had room for.
+ *  - EMSGSIZE: more bytes than an operation can carry (SEND, inline), or, in a
+ *    MESSAGE event, than the program had room for.
  *  - EINTR: a signal came while waiting.
  *  - ETIMEDOUT: the caller's time-out passed.
  *  - ENODEV: no RDMA device on the route, or the device is gone.
@@ -72,6 +72,7 @@ enum {
 	KVERBS_CMD_WAIT = 0x8d,
 	KVERBS_CMD_ACK = 0x8e,
 	KVERBS_CMD_BENCH = 0x8f,
+	KVERBS_CMD_URING_SUBMIT = 0x90,
 };
 
 /**
@@ -234,7 +235,8 @@ struct kverbs_device {
  * @features: out: bits of enum kverbs_feature
  * @max_ids: out: objects of one context
  * @max_batch: out: items of one SUBMIT
- * @max_pending: out: items of one context accepted and not taken by WAIT
+ * @max_pending: out: items of one context accepted and not taken by WAIT; a
+ *	submission counts whole until the last of it is taken
  * @max_depth: out: largest queue depth that may be asked for
  * @default_depth: out: depth when none is asked for
  * @wr_ceiling: out: largest piece of a write handed to the device at once
@@ -265,6 +267,8 @@ struct kverbs_query {
  * @KVERBS_FEATURE_IMM: RDMA Write with immediate; not on iWARP
  * @KVERBS_FEATURE_ATOMIC: fetch-and-add, compare-and-swap
  * @KVERBS_FEATURE_REG: a registration per operation (KVERBS_CONN_REG)
+ * @KVERBS_FEATURE_URING: items by io_uring (KVERBS_CMD_URING_SUBMIT); of the module
+ *	alone
  */
 enum kverbs_feature {
 	KVERBS_FEATURE_WRITE = 1 << 0,
@@ -275,6 +279,7 @@ enum kverbs_feature {
 	KVERBS_FEATURE_IMM = 1 << 5,
 	KVERBS_FEATURE_ATOMIC = 1 << 6,
 	KVERBS_FEATURE_REG = 1 << 7,
+	KVERBS_FEATURE_URING = 1 << 8,
 };
 
 /**
@@ -729,7 +734,10 @@ enum kverbs_op {
  * EOPNOTSUPP on iWARP, whose writes have no immediate (RFC 5040).
  */
 #define KVERBS_ITEM_IMM		(1 << 1)
-/* Begins only when all earlier reads and atomics of the connection have ended. */
+/*
+ * Begins only when all earlier reads and atomics of the connection have ended.
+ * EOPNOTSUPP for a READ on iWARP.
+ */
 #define KVERBS_ITEM_FENCE	(1 << 2)
 /*
  * WRITE of at most &kverbs_caps.max_inline bytes: they are copied when the item
@@ -740,13 +748,13 @@ enum kverbs_op {
 /**
  * struct kverbs_item - one piece of work (KVERBS_CMD_SUBMIT)
  * @op: enum kverbs_op
- * @flags: KVERBS_ITEM_*
+ * @flags: KVERBS_ITEM_*; EINVAL for one that does not go with @op
  * @buf_id: source, or for READ and atomics where the bytes come to
  * @region_id: a remote region of the same connection; 0 for SEND
  * @buf_offset: start in the buffer
  * @region_offset: start in the region; 0 for SEND. For atomics the remote
  *	address, which agrees with the exposed memory's within a page, must be a
- *	multiple of 8
+ *	multiple of 8, and the local one, too
  * @length: bytes, not 0; 8 for atomics
  * @user_data: comes back in the final event
  * @tag: comes with the notification, the immediate or the message; otherwise
@@ -785,8 +793,9 @@ struct kverbs_item {
  * @data_length: in: room at @data; out: bytes written there
  * @reserved: must be 0
  *
- * Taking ends before a message that does not fit behind those taken by the same
- * call. One that does not fit at all is cut: its event says EMSGSIZE.
+ * Taking ends before a message whose bytes do not fit behind what the same call
+ * has taken already. One that comes first and does not fit is cut: its event says
+ * EMSGSIZE. So a program that gives no room gets the event, and no bytes.
  */
 struct kverbs_take {
 	__aligned_u64 events;
@@ -885,7 +894,8 @@ enum kverbs_placement {
  *	that failed; MESSAGE: EMSGSIZE when it was cut
  * @asked: FINAL: the moment asked for
  * @reached: FINAL: the moment reached; BATCH: the least of its items
- * @placement: FINAL: enum kverbs_placement
+ * @placement: FINAL: enum kverbs_placement; of a READ or an atomic, whether it
+ *	was done
  * @state: CONN: enum kverbs_state
  * @step: CONN, and FINAL with an error: enum kverbs_step of the first error
  * @wc_status: enum ib_wc_status, for a failed FINAL
@@ -895,8 +905,8 @@ enum kverbs_placement {
  * @stamps: FINAL: when each moment was reached, 0 when not; BATCH: the latest of
  *	its items; [POSTED] is set in every event: when it was queued if neither
  * @offset: NOTIFY: in the region; MESSAGE: of its bytes at &kverbs_take.data
- * @length: NOTIFY, REGION, IMM, MESSAGE; FINAL: of the item; BATCH: of all items
- *	that succeeded
+ * @length: NOTIFY, REGION; IMM: of the last piece of the write; MESSAGE: whole,
+ *	also when it was cut; FINAL: of the item; BATCH: of all items that succeeded
  * @tag: NOTIFY, REGION, IMM, MESSAGE
  * @seq: NOTIFY, IMM, MESSAGE: name it in KVERBS_CMD_ACK
  * @nr: BATCH: items
@@ -1003,6 +1013,45 @@ struct kverbs_bench {
 	__aligned_u64 ns;
 };
 
+/**
+ * struct kverbs_uring_cmd - KVERBS_CMD_URING_SUBMIT: one item by io_uring
+ * @item: user pointer to a struct kverbs_item; read when the SQE is issued, which
+ *	io_uring_enter() does, or the thread of a ring with IORING_SETUP_SQPOLL
+ * @conn_id: a connection of this file, not of KVERBS_POLL_DIRECT
+ * @flags: must be 0
+ *
+ * No ioctl: the 16 bytes at cmd of an SQE with the opcode IORING_OP_URING_CMD, the
+ * file as its fd and KVERBS_URING_SUBMIT as its cmd_op. There is an item for each
+ * SQE, and one CQE for each item, when it has ended, whatever happens; no event. Its
+ * res is the moment reached (enum kverbs_moment), or a negative errno: what SUBMIT
+ * would refuse the item with, or the status of its final event. The item's
+ * @user_data is for traces alone, the SQE's comes back.
+ *
+ * Items of one connection begin in the order of their SQEs, unless IOSQE_ASYNC
+ * gives that up. The file stays open as long as any of its items has no CQE.
+ *
+ * When the ring is closed, or its program ends, an item that is not on the device,
+ * whether not yet or not any more, ends with ECANCELED; one that is on it ends when
+ * it is COMPLETED, and if the peer's program is not told, with ECANCELED as well.
+ *
+ * Before Linux 6.7 rings do not say that they are closed; they, and programs in
+ * their end, wait for their items. So @until must be COMPLETED there, and an item
+ * that the peer keeps from the device, since its program does not take what it is
+ * told, ends with ETIMEDOUT when the connection has made no progress for its
+ * @no_progress_ms.
+ *
+ * EOPNOTSUPP: a flag; a connection of KVERBS_POLL_DIRECT, since nobody would poll;
+ * a ring with IORING_SETUP_IOPOLL, on kernels that ask the file for its
+ * completions; @until, see above.
+ * ENOTTY: another cmd_op. EFAULT: @item. ENOENT: no such connection. EAGAIN:
+ * &kverbs_query.max_pending items of the file are under way or not yet taken.
+ */
+struct kverbs_uring_cmd {
+	__aligned_u64 item;
+	__u32 conn_id;
+	__u32 flags;
+};
+
 #define KVERBS_QUERY		_IO(KVERBS_TYPE, KVERBS_CMD_QUERY)
 #define KVERBS_CONN_QUERY	_IO(KVERBS_TYPE, KVERBS_CMD_CONN_QUERY)
 #define KVERBS_BUF_REGISTER	_IO(KVERBS_TYPE, KVERBS_CMD_BUF_REGISTER)
@@ -1019,5 +1068,6 @@ struct kverbs_bench {
 #define KVERBS_WAIT		_IO(KVERBS_TYPE, KVERBS_CMD_WAIT)
 #define KVERBS_ACK		_IO(KVERBS_TYPE, KVERBS_CMD_ACK)
 #define KVERBS_BENCH		_IO(KVERBS_TYPE, KVERBS_CMD_BENCH)
+#define KVERBS_URING_SUBMIT	_IO(KVERBS_TYPE, KVERBS_CMD_URING_SUBMIT)
 
 #endif /* _UAPI_LINUX_KVERBS_H */

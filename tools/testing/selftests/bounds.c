@@ -365,7 +365,7 @@ static bool has_kind(enum kind kind)
  * made one by one; of some drawn by chance the one with most new pairs is taken.
  */
 enum column { SOURCE, TARGET, POLL, WORK, COLUMNS };
-enum work { WRITE, NOTIFY, READ, IMM, WORKS };
+enum job { WRITE, NOTIFY, READ, IMM, WORKS };
 
 #define MOST_VALUES	8
 
@@ -473,7 +473,7 @@ struct meeting {
 	__u64 lead;		/* bytes of the target before the region */
 };
 
-static void meet_once(struct meeting *m, enum work work, __u64 from, __u64 to, __u64 length)
+static void meet_once(struct meeting *m, enum job work, __u64 from, __u64 to, __u64 length)
 {
 	__u8 *source = m->source.want + from, *target = m->target.want + m->lead + to;
 	struct kverbs_item it = item(m->source.buf, from, m->region, to, length,

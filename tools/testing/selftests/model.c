@@ -120,7 +120,7 @@ static struct {
 	__u32 landing_buf[CONTEXTS];
 	pthread_t taker[CONTEXTS];
 	pthread_t target;
-	bool target_stops;
+	bool target_stops;		/* with nothing left to hear; at once if cut */
 	__u64 seq[CONNS];		/* the last one that the target heard */
 	pthread_barrier_t barrier;
 	pthread_mutex_t told_lock;	/* guards what follows */
@@ -199,9 +199,9 @@ static bool some_source(struct worker *w, __u64 length, __u64 *from)
 	return true;
 }
 
-static bool some_landing(struct worker *w, __u64 length, __u64 *to)
+static bool some_landing(struct worker *w, __u64 length, __u64 align, __u64 *to)
 {
-	const __u64 at = w->to + chance(&w->state, 70);
+	const __u64 at = (w->to + chance(&w->state, 70)) / align * align + align;
 
 	if (at + length > LANDING)
 		return false;
@@ -286,7 +286,7 @@ static bool make_read(struct worker *w, struct conn *c, struct op *op)
 	it->op = KVERBS_OP_READ;
 	it->buf_id = world.landing_buf[c->context];
 	it->length = some_length(w);
-	if (it->length > most || !some_landing(w, it->length, &it->buf_offset))
+	if (it->length > most || !some_landing(w, it->length, 1, &it->buf_offset))
 		return false;
 	it->region_offset = w->id * world.stripe + chance(&w->state, most - it->length + 1);
 	memcpy(landing_want(it->buf_offset), region_want(c, it->region_offset), it->length);
@@ -319,7 +319,7 @@ static bool make_atomic(struct worker *w, struct conn *c, struct op *op)
 	it->length = 8;
 	it->buf_id = world.landing_buf[c->context];
 	w->place[c->index] = (w->place[c->index] + 7) & ~7ULL;
-	if (!some_place(w, c, 8, &it->region_offset) || !some_landing(w, 8, &it->buf_offset))
+	if (!some_place(w, c, 8, &it->region_offset) || !some_landing(w, 8, 8, &it->buf_offset))
 		return false;
 	it->region_offset &= ~7ULL;
 	memcpy(&was, region_want(c, it->region_offset), 8);
@@ -347,7 +347,7 @@ static bool make_count(struct worker *w, struct conn *c, struct op *op)
 	it->buf_id = world.landing_buf[c->context];
 	it->region_offset = c->counter;
 	it->operand = chance(&w->state, 1000000);
-	if (!some_landing(w, 8, &it->buf_offset))
+	if (!some_landing(w, 8, 8, &it->buf_offset))
 		return false;
 	it->buf_offset += world.landing.guard;
 	op->any = true;
@@ -391,8 +391,8 @@ static bool make_op(struct worker *w, struct conn *c)
 	op->part = w->nr_parts;
 	if (!make_some(w, c, op))
 		return false;
-	/* One more than needed does no harm, whatever the operation. */
-	if (!chance(&w->state, 12))
+	/* One more than needed does no harm. siw has none for reads. */
+	if (!chance(&w->state, 12) && !(on_siw() && op->item.op == KVERBS_OP_READ))
 		op->item.flags |= KVERBS_ITEM_FENCE;
 	w->nr_ops++;
 	return true;
@@ -865,7 +865,8 @@ static void *hearing(void *arg)
 		CHECK(nr > 0 || nr == -ETIMEDOUT);
 		CHECK(used <= sizeof(data));
 		hear_all(events, nr, data);
-	} while (nr > 0 || !__atomic_load_n(&world.target_stops, __ATOMIC_ACQUIRE));
+	} while (!__atomic_load_n(&world.target_stops, __ATOMIC_ACQUIRE) ||
+		 (nr > 0 && !world.cut));
 	return NULL;
 }
 

@@ -56,9 +56,13 @@ static void nothing_left(void)
 	CHECK_EQ(c.qp + c.cq + c.pd + c.mr + c.cm_id, 0);
 }
 
-/* Two ends in this guest: two of each. */
+/*
+ * Two ends in this guest: two of each. On iWARP each has registrations ready, that
+ * its reads go through.
+ */
 static void listed(void)
 {
+	const int spare = on_siw() ? 2 * 16 : 0;
 	struct census c;
 	struct field f;
 	struct link l;
@@ -69,11 +73,11 @@ static void listed(void)
 	CHECK_EQ(c.qp, 2);
 	CHECK_EQ(c.cq, 4);
 	CHECK_EQ(c.pd, 2);
-	CHECK_EQ(c.mr, 0);
+	CHECK_EQ(c.mr, spare);
 	/* Both ends and the listener. */
 	CHECK_EQ(c.cm_id, 3);
 	f = field_of(&l, 4096, 0);
-	CHECK_EQ(census(false).mr, 1);
+	CHECK_EQ(census(false).mr, spare + 1);
 	CHECK_OK(kverbs_disconnect(l.a, l.ca, 0));
 	NEXT_EVENT(l.b, KVERBS_EVENT_CONN, l.cb);
 	c = census(true);

@@ -14,8 +14,12 @@ here=$(dirname "$0")
 
 cases state devices json write_file write_json moments options several_writers \
 	no_listener wrong_port no_answer no_device_on_route no_device \
-	file_missing file_too_large no_permission bad_arguments help \
-	interrupted_server killed_server killed_writer once module_missing
+	file_missing file_too_large no_permission bad_arguments help complete \
+	interrupted_server killed_server killed_writer once \
+	bench_write bench_read bench_in_kernel bench_json bench_polls bench_threads \
+	bench_registered bench_inline bench_delivered bench_duration bench_sizes bench_remote \
+	bench_too_large bench_no_listener bench_killed_server bench_no_raw bench_bad_arguments \
+	module_missing
 
 # One port a case: one that is still closing does not disturb the next.
 port() { echo $((7500 + nr)); }
@@ -141,6 +145,7 @@ case_options()
 	expect 0 kverbs write --source "$KV_ADDR" --timeout 30 --block 12345 "$(at)" source
 	cmp source stored
 	stop_server
+	rm -f serve.log
 	kverbs serve "[$KV_ADDR6]:$(port)" --size 3M --output stored6 --once >serve.log 2>&1 &
 	server=$!
 	soon test -s serve.log
@@ -283,12 +288,30 @@ case_bad_arguments()
 case_help()
 {
 	expect 0 kverbs --help
-	says devices serve write
-	for verb in devices serve write; do
+	says devices serve write bench
+	for verb in devices serve write bench; do
 		expect 0 kverbs "$verb" --help
 		says Usage: "--json"
 		expect 0 kverbs help "$verb"
 	done
+}
+
+# What a shell is offered is what there is: every verb, and each with its options.
+case_complete()
+{
+	verbs=$(kverbs --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z][a-z]*\) .*/\1/p')
+	expect 0 kverbs help --complete
+	[ "$(cut -f1 out | xargs)" = "$(echo kverbs "$verbs" | xargs)" ]
+	says "write|read ADDR[:PORT]" "--poll=softirq|workqueue|unbound|direct"
+	for verb in $verbs; do
+		kverbs "$verb" --help | sed -n 's/^  -., --\([a-z-]*\).*/\1/p' >options
+		[ -s options ]
+		grep "^$verb	" out >offered
+		while read -r option; do
+			grep -qE "	--$option(	|=|$)" offered || fail "$verb: no --$option"
+		done <options
+	done
+	expect 1 kverbs help --complete write
 }
 
 case_interrupted_server()
@@ -352,6 +375,216 @@ case_once()
 	cmp source stored
 }
 
+# Emulated processors write a thousand times a second.
+count() { [ -n "${KV_SMALL-}" ] && echo 100 || echo 500; }
+
+# bench ROWS ARGS...: to ourselves; each size has its row, verified. By default the
+# warm-up is all of the depth, which is much of large items.
+bench()
+{
+	rows=$1
+	shift
+	expect 0 kverbs bench --warmup 8 "$@" --self "$KV_ADDR"
+	says "$KV_DEV" "both ends in this process"
+	[ "$(grep -c 'verified$' out)" = "$rows" ] || fail "not $rows rows: $(cat out)"
+}
+
+case_bench_write()
+{
+	bench 4 write --size 1,63,4k,64k --count "$(count)" --batch 32
+	says "bench write" "path ioctl" "batches of 32" "writes/s"
+	bench 2 write --size 64,4k --count "$(count)" --depth 1
+	[ "$(grep -cE "^ +(64|4096) .* $(count)  verified" out)" = 2 ]
+}
+
+case_bench_read()
+{
+	bench 4 read --size 1,63,4k,64k --count "$(count)" --batch 32
+	says "bench read" "reads/s"
+	bench 1 read --size 100000 --count 50 --depth 3
+}
+
+case_bench_in_kernel()
+{
+	for op in write read; do
+		bench 4 "$op" --in-kernel --size 1,63,4k,64k --count "$(count)" --batch 32
+		says "path in-kernel"
+	done
+}
+
+case_bench_json()
+{
+	for args in "write -j" "read -p" "write -j --in-kernel"; do
+		# shellcheck disable=SC2086 # words
+		expect 0 kverbs bench $args --size 64,4k --count 64 --self "$KV_ADDR"
+		json out
+		tr -d ' \n' <out >flat
+		for text in '"results":[{"size_bytes":64,' '{"size_bytes":4096,' \
+			'"verified":true' '"latency_ns":{"samples":64,' '"items":64,'
+		do
+			grep -qF "$text" flat || fail "no $text: $(cat out)"
+		done
+	done
+	expect 4 kverbs bench write -j "$(at)"
+	json out
+	says '"exit_code":4'
+}
+
+case_bench_polls()
+{
+	for poll in softirq workqueue unbound direct; do
+		for op in write read; do
+			bench 2 "$op" --poll "$poll" --size 64,64k --count 50 --batch 8
+			says "completions by $poll"
+		done
+	done
+	bench 1 write --poll workqueue --cpu 0 --size 64 --count 100
+	says "vector of CPU 0"
+}
+
+case_bench_threads()
+{
+	for op in write read; do
+		bench 2 "$op" --threads 2 --connections 3 --size 64,4k --count "$(count)" --batch 4
+		says "connections 3, threads 2"
+	done
+	bench 1 write --in-kernel --threads 2 --size 4k --count 100
+}
+
+case_bench_registered()
+{
+	for op in write read; do
+		bench 3 "$op" --reg --size 63,4k,64k --count 100 --batch 8
+		says "a registration for each piece"
+	done
+}
+
+# never EXPRESSION FILE: no line of it fits
+never()
+{
+	! grep -iE "$1" "$2" || fail "$2 says that"
+}
+
+# Inline is asked for; what the device permits is said.
+case_bench_inline()
+{
+	bench 3 write --inline --size 1,64,4k --count 100 --batch 4
+	says "inline where it fits"
+	never '^ +4096 .*inline' out
+	[ "$KV_PROVIDER" != rxe ] || [ "$(grep -cE '^ +(1|64) .*inline, verified$' out)" = 2 ]
+}
+
+case_bench_delivered()
+{
+	bench 2 write --until delivered --size 64,64k --count 100 --batch 10
+	says "until DELIVERED"
+}
+
+case_bench_duration()
+{
+	bench 1 write --duration 1 --size 64 --batch 16
+	bench 1 read --duration 1 --size 4k --warmup 0
+	bench 1 write --duration 1 --in-kernel --size 64 --batch 16
+}
+
+case_bench_sizes()
+{
+	bench 5 write --size 16-256 --count 32
+	for size in 16 32 64 128 256; do
+		grep -qE "^ +$size " out || fail "no row of $size: $(cat out)"
+	done
+	bench 4 write --count 32 --depth 4
+}
+
+case_bench_remote()
+{
+	serve --size 1M
+	for op in write read; do
+		expect 0 kverbs bench "$op" --size 63,64k,1m --count 16 --batch 4 --depth 8 \
+			"$(at)"
+		says "bench $op" " -> $(at)"
+		[ "$(grep -c 'verified$' out)" = 3 ]
+	done
+	expect 0 kverbs bench write --connections 3 --size 4k --count 60 "$(at)"
+	says verified
+	expect 0 kverbs bench read --in-kernel --size 4k --count 60 --batch 5 "$(at)"
+	says verified
+	left() { [ "$(grep -c ' left$' serve.log)" = 6 ]; }
+	soon left
+	echo data >source
+	expect 0 kverbs write "$(at)" source
+	stop_server
+	never "vanished|ECONNRESET" serve.log
+}
+
+case_bench_too_large()
+{
+	serve --size 64K
+	expect 7 kverbs bench write --size 64k,65537 --count 1 "$(at)"
+	says "the peer's region" "--size" "$(at)"
+	expect 7 kverbs bench read -j --size 128k --count 1 "$(at)"
+	json out
+	says '"exit_code":7'
+	expect 0 kverbs bench write --size 64k --count 10 "$(at)"
+	says verified
+	stop_server
+}
+
+case_bench_no_listener()
+{
+	expect 4 kverbs bench write --size 64 --count 1 "$(at)"
+	says "$(at)" ECONNREFUSED "kverbs serve"
+}
+
+case_bench_killed_server()
+{
+	serve --size 1M
+	kverbs bench write --duration 100 --size 4k --batch 4 "$(at)" >bench.log 2>&1 &
+	writer=$!
+	soon grep -qi connected serve.log
+	kill -KILL "$server"
+	soon is_gone "$writer"
+	status=0
+	wait "$writer" || status=$?
+	cat bench.log
+	[ "$status" = 6 ] || [ "$status" = 5 ]
+	grep -qF "$(at)" bench.log
+	never verified bench.log
+}
+
+case_bench_no_raw()
+{
+	[ ! -e /dev/kverbs_raw ]
+	expect 2 kverbs bench write --raw --self --size 64 --count 10 "$KV_ADDR"
+	says "the module kverbs_raw is not loaded" insmod
+	expect 2 kverbs bench read -j --raw --self --size 64 --count 10 "$KV_ADDR"
+	json out
+}
+
+case_bench_bad_arguments()
+{
+	for args in "" "write" "foo $KV_ADDR" "write $KV_ADDR read" "write $KV_ADDR --raw" \
+		"read --self $KV_ADDR --inline" "read --self $KV_ADDR --until delivered" \
+		"write --self $KV_ADDR --until consumed" "write --self $KV_ADDR --size 1m-64" \
+		"write --self $KV_ADDR --size 0" "write --self $KV_ADDR --size 64," \
+		"write --self $KV_ADDR --size 2g" "write --self $KV_ADDR --size x" \
+		"write --self $KV_ADDR --count 1 --duration 1" \
+		"write --self $KV_ADDR --count 0" "write --self $KV_ADDR --duration 0" \
+		"write --self $KV_ADDR --batch 5000" "write --self $KV_ADDR --batch 0" \
+		"write --self $KV_ADDR --depth 9000" "write --self $KV_ADDR --poll nobody" \
+		"write --self $KV_ADDR --threads 2 --connections 1" \
+		"write --self $KV_ADDR --threads 0" "write --self $KV_ADDR --cpu x" \
+		"write --self $KV_ADDR --bh" "write --self $KV_ADDR --in-kernel --inline" \
+		"write --self $KV_ADDR --in-kernel --connections 2" \
+		"write --self $KV_ADDR --raw --reg" "write --self $KV_ADDR --raw --connections 2" \
+		"write --self $KV_ADDR --raw --size 8m" "write --self 1.2.3.4:99999"
+	do
+		# shellcheck disable=SC2086 # words
+		expect 1 kverbs bench $args
+		says "kverbs: " "kverbs bench --help"
+	done
+}
+
 case_module_missing()
 {
 	rmmod kverbs
@@ -365,6 +598,8 @@ case_module_missing()
 		says "not loaded" modprobe
 		expect 2 kverbs serve -j "$(at)" --size 1M
 		json out
+		expect 2 kverbs bench write --self "$KV_ADDR" --count 1
+		says "not loaded"
 	) || status=1
 	insmod "$KV_MODULE"
 	soon test -c /dev/kverbs
