@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 
 #include "batch.h"
+#include "trace.h"
 #include "work.h"
 
 static void kverbs_batch_event_fill(struct kverbs_event_node *node, struct kverbs_event *event)
@@ -66,6 +67,30 @@ struct kverbs_batch *kverbs_batch_create(struct kverbs_connection *conn, u32 nr)
 }
 
 /**
+ * kverbs_batch_string() - make a list of its transfers
+ * @batch: has at least one transfer
+ * @list: an empty list
+ *
+ * They lie side by side, so their links are known without looking.
+ *
+ * Context: Process context.
+ */
+void kverbs_batch_string(struct kverbs_batch *batch, struct list_head *list)
+{
+	struct kverbs_transfer *t = batch->transfer, *last = &batch->transfer[batch->nr - 1];
+
+	trace_kverbs_submit(batch->conn_id, batch->nr, t->user_data, t->region_offset, t->length);
+	list->next = &t->list;
+	t->list.prev = list;
+	for (; t < last; t++) {
+		t->list.next = &t[1].list;
+		t[1].list.prev = &t->list;
+	}
+	t->list.next = list;
+	list->prev = &t->list;
+}
+
+/**
  * kverbs_batch_accept() - from here on each of its transfers has one outcome
  * @batch: has at least one transfer
  *
@@ -104,7 +129,7 @@ void kverbs_batch_count(struct kverbs_batch *batch, const struct kverbs_transfer
 	u32 moment;
 
 	for (moment = KVERBS_COMPLETED; moment <= t->reached; moment++)
-		batch->stamps[moment] = max(batch->stamps[moment], t->stamps[moment]);
+		batch->stamps[moment] = max(batch->stamps[moment], t->stamps[moment - 1]);
 	batch->reached = min_t(u32, batch->reached, t->reached);
 	if (t->error.code) {
 		batch->failed++;

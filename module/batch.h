@@ -65,6 +65,7 @@ struct kverbs_batch {
 };
 
 struct kverbs_batch *kverbs_batch_create(struct kverbs_connection *conn, u32 nr);
+void kverbs_batch_string(struct kverbs_batch *batch, struct list_head *list);
 void kverbs_batch_accept(struct kverbs_batch *batch);
 void kverbs_batch_discard(struct kverbs_batch *batch);
 void kverbs_batch_count(struct kverbs_batch *batch, const struct kverbs_transfer *t);

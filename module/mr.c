@@ -167,7 +167,6 @@ int kverbs_mr_init(struct kverbs_mr *mr, struct ib_pd *pd, struct kverbs_dev *de
 void kverbs_mr_prepare(struct kverbs_mr *mr, u32 index, struct ib_reg_wr *wr)
 {
 	wr->wr.opcode = IB_WR_REG_MR;
-	wr->wr.sg_list = NULL;
 	wr->wr.num_sge = 0;
 	wr->mr = mr->mr[index];
 	wr->key = mr->key[index];
@@ -309,7 +308,6 @@ void kverbs_mr_pool_put(struct kverbs_mr_pool *pool)
 void kverbs_mr_local_invalidate(struct kverbs_mr_local *local, struct ib_send_wr *wr)
 {
 	wr->opcode = IB_WR_LOCAL_INV;
-	wr->sg_list = NULL;
 	wr->num_sge = 0;
 	wr->ex.invalidate_rkey = local->mr->rkey;
 	local->valid = false;
@@ -343,7 +341,6 @@ void kverbs_mr_local_prepare(struct kverbs_mr_pool *pool, struct kverbs_mr_local
 	ib_map_mr_sg(mr, pool->sg, nr, NULL, PAGE_SIZE);
 	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
 	wr->wr.opcode = IB_WR_REG_MR;
-	wr->wr.sg_list = NULL;
 	wr->wr.num_sge = 0;
 	wr->mr = mr;
 	wr->key = mr->rkey;

@@ -94,20 +94,25 @@ static void kverbs_qp_report(struct kverbs_qp *qp, enum kverbs_step step,
 	qp->ops->failed(qp, &why);
 }
 
-/* Reclaim the oldest slot; @status is for one that had no completion of its own. */
-static void kverbs_qp_reclaim_one(struct kverbs_qp *qp, enum ib_wc_status status, u64 now)
+static void kverbs_qp_pop(struct kverbs_qp *qp, const struct kverbs_fate *fate)
 {
 	struct kverbs_slot *slot = kverbs_slots_pop(&qp->slots);
-	struct kverbs_fate fate = { .status = status, .now = now };
 
-	if (slot->done) {
-		fate.status = slot->status;
-		fate.vendor_err = slot->vendor_err;
-	}
-	if (unlikely(fate.status))
-		fate.code = -kverbs_wc_errno(fate.status);
 	if (slot->owner)
-		slot->owner->reclaimed(slot->owner, &fate);
+		slot->owner->reclaimed(slot->owner, fate);
+}
+
+/* The oldest slot's own completion says @slot->status. */
+static void kverbs_qp_pop_failed(struct kverbs_qp *qp, const struct kverbs_slot *slot, u64 now)
+{
+	const struct kverbs_fate fate = {
+		.status = slot->status,
+		.vendor_err = slot->vendor_err,
+		.code = -kverbs_wc_errno(slot->status),
+		.now = now,
+	};
+
+	kverbs_qp_pop(qp, &fate);
 }
 
 /*
@@ -116,16 +121,21 @@ static void kverbs_qp_reclaim_one(struct kverbs_qp *qp, enum ib_wc_status status
  */
 static void kverbs_qp_reclaim(struct kverbs_qp *qp, u32 index, const struct ib_wc *wc)
 {
+	const struct kverbs_fate success = { .status = IB_WC_SUCCESS, .now = ktime_get_ns() };
 	struct kverbs_slot *slot = &qp->slots.slot[index];
-	u64 now = ktime_get_ns();
 
 	lockdep_assert_held(&qp->lock);
 	slot->done = true;
 	slot->status = wc->status;
 	slot->vendor_err = wc->status ? wc->vendor_err : 0;
 	qp->counters.flushed += wc->status == IB_WC_WR_FLUSH_ERR;
-	while (kverbs_slots_due(&qp->slots, index))
-		kverbs_qp_reclaim_one(qp, IB_WC_SUCCESS, now);
+	while (kverbs_slots_due(&qp->slots, index)) {
+		slot = &qp->slots.slot[qp->slots.tail];
+		if (likely(!slot->status))
+			kverbs_qp_pop(qp, &success);
+		else
+			kverbs_qp_pop_failed(qp, slot, success.now);
+	}
 	qp->last_progress = jiffies;
 }
 
@@ -219,9 +229,15 @@ static int kverbs_qp_alloc_wqes(struct kverbs_qp *qp)
 	u32 i;
 
 	qp->wqe = kvcalloc(qp->slots.size, sizeof(*qp->wqe), GFP_KERNEL_ACCOUNT);
-	qp->chain = kvcalloc(KVERBS_CHAIN, sizeof(*qp->chain), GFP_KERNEL_ACCOUNT);
+	/* One more than is ever used, so that each has a next. */
+	qp->chain = kvcalloc(KVERBS_CHAIN + 1, sizeof(*qp->chain), GFP_KERNEL_ACCOUNT);
 	if (!qp->wqe || !qp->chain)
 		return -ENOMEM;
+	/* What never changes of a chain: its order, and where its elements are. */
+	for (i = 0; i < KVERBS_CHAIN; i++) {
+		qp->chain[i].send.next = &qp->chain[i + 1].send;
+		qp->chain[i].send.sg_list = qp->chain[i].sge;
+	}
 	for (i = 0; i < qp->slots.size; i++) {
 		qp->wqe[i].cqe.done = kverbs_qp_send_done;
 		qp->wqe[i].qp = qp;
@@ -389,26 +405,21 @@ struct kverbs_wr *kverbs_qp_next(struct kverbs_qp *qp, enum kverbs_slot_class cl
 	lockdep_assert_held(&qp->lock);
 	wr->index = kverbs_slots_take(&qp->slots, class, owner);
 	wr->send.wr_cqe = &qp->wqe[wr->index].cqe;
-	wr->send.sg_list = wr->sge;
 	wr->send.send_flags = 0;
-	wr->send.ex.imm_data = 0;
 	return wr;
 }
 
-static void kverbs_qp_link(struct kverbs_qp *qp)
+/* Signal what asks for it, the last, and one in so many. */
+static void kverbs_qp_signal(struct kverbs_qp *qp)
 {
-	u32 i, nr = qp->nr_chain;
+	struct kverbs_wr *wr = qp->chain, *last = &qp->chain[qp->nr_chain - 1];
 
-	for (i = 0; i < nr; i++) {
-		struct kverbs_wr *wr = &qp->chain[i];
-		bool want = i == nr - 1 || wr->send.send_flags & IB_SEND_SIGNALED;
-		bool last = i == nr - 1;
-
-		wr->send.next = last ? NULL : &qp->chain[i + 1].send;
-		if (kverbs_slots_signal(&qp->slots, wr->index, want)) {
-			wr->send.send_flags |= IB_SEND_SIGNALED;
-			qp->counters.signaled++;
-		}
+	for (; wr <= last; wr++) {
+		if (!kverbs_slots_signal(&qp->slots, wr->index,
+					 wr == last || wr->send.send_flags & IB_SEND_SIGNALED))
+			continue;
+		wr->send.send_flags |= IB_SEND_SIGNALED;
+		qp->counters.signaled++;
 	}
 }
 
@@ -449,6 +460,7 @@ int kverbs_qp_post(struct kverbs_qp *qp)
 {
 	const struct ib_send_wr *bad = NULL;
 	u32 posted = qp->nr_chain;
+	struct ib_send_wr *last;
 	int ret;
 
 	lockdep_assert_held(&qp->lock);
@@ -456,8 +468,11 @@ int kverbs_qp_post(struct kverbs_qp *qp)
 		return 0;
 	if (kverbs_slots_outstanding(&qp->slots) == posted)
 		qp->last_progress = jiffies;
-	kverbs_qp_link(qp);
+	kverbs_qp_signal(qp);
+	last = &qp->chain[posted - 1].send;
+	last->next = NULL;
 	ret = ib_post_send(qp->qp, &qp->chain[0].send, &bad);
+	last->next = &qp->chain[posted].send;
 	if (unlikely(ret)) {
 		qp->fenced = true;
 		qp->counters.partial_posts++;
@@ -567,11 +582,24 @@ bool kverbs_qp_drain(struct kverbs_qp *qp, unsigned long timeout)
  */
 void kverbs_qp_walk(struct kverbs_qp *qp)
 {
-	u64 now = ktime_get_ns();
+	const struct kverbs_fate flushed = {
+		.status = IB_WC_WR_FLUSH_ERR,
+		.code = -kverbs_wc_errno(IB_WC_WR_FLUSH_ERR),
+		.now = ktime_get_ns(),
+	};
+	const struct kverbs_fate success = { .status = IB_WC_SUCCESS, .now = flushed.now };
+	const struct kverbs_slot *slot;
 
 	spin_lock_bh(&qp->lock);
-	while (kverbs_slots_outstanding(&qp->slots))
-		kverbs_qp_reclaim_one(qp, IB_WC_WR_FLUSH_ERR, now);
+	while (kverbs_slots_outstanding(&qp->slots)) {
+		slot = &qp->slots.slot[qp->slots.tail];
+		if (!slot->done)
+			kverbs_qp_pop(qp, &flushed);
+		else if (slot->status)
+			kverbs_qp_pop_failed(qp, slot, flushed.now);
+		else
+			kverbs_qp_pop(qp, &success);
+	}
 	spin_unlock_bh(&qp->lock);
 }
 

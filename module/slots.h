@@ -138,11 +138,11 @@ static inline u32 kverbs_slots_take(struct kverbs_slots *s, enum kverbs_slot_cla
  */
 static inline bool kverbs_slots_signal(struct kverbs_slots *s, u32 index, bool force)
 {
-	bool signaled = force || s->unsignaled + 1 >= s->interval;
-
-	s->slot[index].signaled = signaled;
-	s->unsignaled = signaled ? 0 : s->unsignaled + 1;
-	return signaled;
+	if (likely(!force && ++s->unsignaled < s->interval))
+		return false;
+	s->slot[index].signaled = true;
+	s->unsignaled = 0;
+	return true;
 }
 
 /**

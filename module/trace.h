@@ -51,22 +51,25 @@ TRACE_EVENT(kverbs_cm_event,
 );
 
 TRACE_EVENT(kverbs_submit,
-	TP_PROTO(u32 conn, u64 user_data, u64 offset, u64 length),
-	TP_ARGS(conn, user_data, offset, length),
+	TP_PROTO(u32 conn, u32 nr, u64 user_data, u64 offset, u64 length),
+	TP_ARGS(conn, nr, user_data, offset, length),
 	TP_STRUCT__entry(
 		__field(u32, conn)
+		__field(u32, nr)
 		__field(u64, user_data)
 		__field(u64, offset)
 		__field(u64, length)
 	),
 	TP_fast_assign(
 		__entry->conn = conn;
+		__entry->nr = nr;
 		__entry->user_data = user_data;
 		__entry->offset = offset;
 		__entry->length = length;
 	),
-	TP_printk("conn=%u user_data=%llu offset=%llu length=%llu", __entry->conn,
-		  __entry->user_data, __entry->offset, __entry->length)
+	TP_printk("conn=%u items=%u user_data=%llu offset=%llu length=%llu",
+		  __entry->conn, __entry->nr, __entry->user_data, __entry->offset,
+		  __entry->length)
 );
 
 TRACE_EVENT(kverbs_post,

@@ -13,7 +13,6 @@
  */
 #include <linux/math64.h>
 #include <linux/nospec.h>
-#include <linux/overflow.h>
 #include <linux/slab.h>
 
 #include "batch.h"
@@ -141,6 +140,10 @@ int kverbs_transfer_check(struct kverbs_connection *conn, const struct kverbs_it
 	const struct kverbs_op_rule *rule = kverbs_op_rule(item->op);
 	u32 features;
 
+	/* What is asked for most can do without a closer look. */
+	if (likely(item->op == KVERBS_OP_WRITE && !item->flags && item->length &&
+		   item->until == KVERBS_COMPLETED && !item->operand && !item->compare))
+		return 0;
 	if (!rule || item->flags & ~KVERBS_ITEM_ALL)
 		return -EOPNOTSUPP;
 	if (item->flags & ~rule->flags)
@@ -176,7 +179,7 @@ static void kverbs_transfer_event_fill(struct kverbs_event_node *node,
 	event->length = t->length;
 	event->stamps[KVERBS_POSTED] = t->batch->stamps[KVERBS_POSTED];
 	for (moment = KVERBS_COMPLETED; moment <= t->reached; moment++)
-		event->stamps[moment] = t->stamps[moment];
+		event->stamps[moment] = t->stamps[moment - 1];
 }
 
 static void kverbs_transfer_event_taken(struct kverbs_event_node *node)
@@ -259,6 +262,9 @@ void kverbs_transfer_finish(struct kverbs_transfer *t)
 	struct kverbs_qp *qp = &work->conn->qp;
 
 	lockdep_assert_held(&qp->lock);
+	/* One that nobody waits for any more may be the next to be posted. */
+	if (unlikely(work->unposted == &t->list))
+		work->unposted = t->list.next;
 	list_del(&t->list);
 	/* What a device may still touch stays pinned for ever. */
 	if (!qp->stuck || !t->posted)
@@ -307,7 +313,7 @@ void kverbs_transfer_abort(struct kverbs_transfer *t)
 void kverbs_transfer_reach(struct kverbs_transfer *t, enum kverbs_moment moment, u64 now)
 {
 	t->reached = moment;
-	t->stamps[moment] = now;
+	t->stamps[moment - 1] = now;
 	if (moment < t->until)
 		list_move_tail(&t->list, &t->batch->work->await[moment + 1]);
 	else
@@ -405,6 +411,11 @@ static int kverbs_transfer_memory(struct kverbs_transfer *t, struct kverbs_buffe
 	return 0;
 }
 
+static bool kverbs_range_ok(u64 offset, u64 length, u64 all)
+{
+	return length <= all && offset <= all - length;
+}
+
 /* The ranges, the rights, and that 8 bytes are 8 bytes. */
 static int kverbs_transfer_fits(const struct kverbs_item *item, const struct kverbs_buffer *buf,
 				const struct kverbs_region_remote *remote)
@@ -412,10 +423,9 @@ static int kverbs_transfer_fits(const struct kverbs_item *item, const struct kve
 	const struct kverbs_op_rule *rule = &kverbs_op_rules[item->op];
 	u64 end;
 
-	if (check_add_overflow(item->buf_offset, item->length, &end) || end > buf->length)
+	if (!kverbs_range_ok(item->buf_offset, item->length, buf->length))
 		return -ERANGE;
-	if (remote && (check_add_overflow(item->region_offset, item->length, &end) ||
-		       end > remote->length))
+	if (remote && !kverbs_range_ok(item->region_offset, item->length, remote->length))
 		return -ERANGE;
 	if ((remote && ~remote->rights & rule->rights) || (rule->sink && !buf->writable))
 		return -EACCES;
@@ -480,10 +490,9 @@ int kverbs_transfer_init(struct kverbs_batch *batch, const struct kverbs_item *i
 	t->region_offset = item->region_offset;
 	t->length = item->length;
 	t->tag = item->tag;
+	t->user_data = item->user_data;
 	t->operand = item->operand;
 	t->compare = item->compare;
-	t->user_data = item->user_data;
-	t->seq = 0;
 	t->timeout_ms = item->timeout_ms;
 	t->error.code = 0;
 	ret = kverbs_transfer_memory(t, buf, map, remote);

@@ -43,6 +43,7 @@ struct kverbs_copy {
  * @registers: each of its pieces goes through a registration
  * @wrs: work requests posted and not reclaimed
  * @posted: work requests that the device took
+ * @timeout_ms: after COMPLETED, 0 = none
  * @slice: what is still to be posted
  * @map: the local memory, held until it may be reused; NULL for a copy
  * @copy: the local bytes, if they were copied
@@ -51,13 +52,13 @@ struct kverbs_copy {
  * @region_offset: in the remote region
  * @length: bytes
  * @tag: for the peer's program
+ * @user_data: for ours
  * @operand: of an atomic
  * @compare: of an atomic
- * @user_data: for ours
- * @seq: that the peer counts it by, 0 without one
- * @timeout_ms: after COMPLETED, 0 = none
- * @deadline: jiffies, once COMPLETED and with a time-out
- * @stamps: when each moment up to @reached was reached; POSTED is the batch's
+ * @seq: that the peer counts it by, 0 without one; not of an atomic
+ * @deadline: jiffies, once COMPLETED and with a time-out; not of an atomic
+ * @stamps: when each moment from COMPLETED to @reached was reached; POSTED is the
+ *	batch's
  * @error: why it failed, if @error.code says that it did
  * @node: its final event, once there is one
  */
@@ -75,6 +76,7 @@ struct kverbs_transfer {
 	bool registers;
 	u32 wrs;
 	u32 posted;
+	u32 timeout_ms;
 	struct kverbs_slice slice;
 	struct kverbs_mapping *map;
 	struct kverbs_copy *copy;
@@ -83,13 +85,18 @@ struct kverbs_transfer {
 	u64 region_offset;
 	u64 length;
 	u64 tag;
-	u64 operand;
-	u64 compare;
 	u64 user_data;
-	u64 seq;
-	u32 timeout_ms;
-	unsigned long deadline;
-	u64 stamps[KVERBS_MOMENTS];
+	union {
+		struct {
+			u64 operand;
+			u64 compare;
+		};
+		struct {
+			u64 seq;
+			unsigned long deadline;
+		};
+	};
+	u64 stamps[KVERBS_MOMENTS - 1];
 	struct {
 		u32 code;
 		u32 step;

@@ -42,12 +42,10 @@ void kverbs_work_advance(struct kverbs_work *work, u64 now)
 
 static void kverbs_work_add_transfers(struct kverbs_work *work)
 {
-	struct kverbs_transfer *t, *next;
-
-	list_for_each_entry_safe(t, next, &work->fifo, list) {
-		if (!kverbs_fill(t))
+	while (work->unposted != &work->fifo) {
+		if (!kverbs_fill(list_entry(work->unposted, struct kverbs_transfer, list)))
 			return;
-		list_move_tail(&t->list, &work->await[KVERBS_COMPLETED]);
+		work->unposted = work->unposted->next;
 	}
 }
 
@@ -93,7 +91,7 @@ static int kverbs_work_pump_locked(struct kverbs_work *work)
 		kverbs_work_add_acks(work);
 		kverbs_work_add_transfers(work);
 		full = conn->qp.nr_chain > KVERBS_CHAIN - KVERBS_FILL_MOST &&
-		       !(list_empty(&work->fifo) && list_empty(&work->advertise));
+		       !(work->unposted == &work->fifo && list_empty(&work->advertise));
 		ret = kverbs_qp_post(&conn->qp);
 	} while (full && !ret);
 	kverbs_work_watch(work);
@@ -168,9 +166,10 @@ int kverbs_work_submit(struct kverbs_connection *conn, struct kverbs_batch *batc
 {
 	struct kverbs_work *work = kverbs_conn_work(conn);
 	u64 now = ktime_get_ns();
-	u32 i;
+	LIST_HEAD(transfers);
 	int ret;
 
+	kverbs_batch_string(batch, &transfers);
 	spin_lock_bh(&conn->qp.lock);
 	if (work->closed || work->draining) {
 		spin_unlock_bh(&conn->qp.lock);
@@ -178,12 +177,9 @@ int kverbs_work_submit(struct kverbs_connection *conn, struct kverbs_batch *batc
 	}
 	kverbs_batch_accept(batch);
 	batch->stamps[KVERBS_POSTED] = now;
-	for (i = 0; i < batch->nr; i++) {
-		struct kverbs_transfer *t = &batch->transfer[i];
-
-		trace_kverbs_submit(batch->conn_id, t->user_data, t->region_offset, t->length);
-		list_add_tail(&t->list, &work->fifo);
-	}
+	if (work->unposted == &work->fifo)
+		work->unposted = transfers.next;
+	list_splice_tail(&transfers, &work->fifo);
 	work->unfinished += batch->nr;
 	work->incomplete += batch->nr;
 	conn->qp.counters.submitted += batch->nr;
@@ -420,6 +416,7 @@ static int kverbs_work_attach(struct kverbs_connection *conn)
 		return -ENOMEM;
 	work->conn = conn;
 	INIT_LIST_HEAD(&work->fifo);
+	work->unposted = &work->fifo;
 	for (i = 0; i < KVERBS_MOMENTS; i++)
 		INIT_LIST_HEAD(&work->await[i]);
 	INIT_LIST_HEAD(&work->regions);
@@ -449,9 +446,10 @@ static void kverbs_work_abort(struct kverbs_connection *conn)
 	int moment;
 
 	spin_lock_bh(&conn->qp.lock);
-	for (moment = KVERBS_MOMENTS - 1; moment >= KVERBS_COMPLETED; moment--)
+	for (moment = KVERBS_MOMENTS - 1; moment >= KVERBS_DELIVERED; moment--)
 		list_for_each_entry_safe(t, next, &work->await[moment], list)
 			kverbs_transfer_abort(t);
+	work->unposted = &work->fifo;
 	list_for_each_entry_safe(t, next, &work->fifo, list)
 		kverbs_transfer_abort(t);
 	spin_unlock_bh(&conn->qp.lock);

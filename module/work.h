@@ -5,9 +5,10 @@
  * A transfer goes through lists of its connection, all under the send queue's
  * lock:
  *
- *	fifo ---------> await[COMPLETED] -> await[DELIVERED] -> ... -> final event
- *	(not wholly	(wholly on the	    (acknowledged in the
- *	 posted)	 device)	     order of their seq)
+ *	fifo ------------------------> await[DELIVERED] -> ... -> final event
+ *	(short of COMPLETED; from      (acknowledged in the
+ *	 @unposted on not wholly	order of their seq)
+ *	 on the device)
  *
  * Each list is in the order of submission, so an acknowledgement of everything
  * up to a seq takes from the head.
@@ -31,8 +32,9 @@ struct kverbs_batch;
  * @closed: accepts nothing more; this and all up to @advertise is guarded by
  *	the send queue's lock
  * @draining: accepts nothing more, but finishes what it has
- * @fifo: transfers not wholly posted
- * @await: transfers wholly posted, by the moment they wait for
+ * @fifo: transfers short of COMPLETED
+ * @unposted: in @fifo, the first that is not wholly posted; @fifo itself if all are
+ * @await: transfers that are COMPLETED, by the moment they wait for
  * @unfinished: transfers without a final event
  * @incomplete: transfers short of COMPLETED
  * @timed: transfers with a time-out that runs
@@ -61,6 +63,7 @@ struct kverbs_work {
 	bool closed;
 	bool draining;
 	struct list_head fifo;
+	struct list_head *unposted;
 	struct list_head await[KVERBS_MOMENTS];
 	u32 unfinished;
 	u32 incomplete;
