@@ -287,6 +287,19 @@ bool kverbs_control_put(struct kverbs_connection *conn, struct kverbs_msg *msg)
 	return true;
 }
 
+/* The first word and the last. */
+static void control_pump_words(struct kverbs_connection *conn)
+{
+	struct kverbs_msg bye = { .type = KVERBS_MSG_GOODBYE, .goodbye = conn->control.goodbye };
+	struct kverbs_msg ready = { .type = KVERBS_MSG_READY };
+	struct kverbs_control *ctl = &conn->control;
+
+	if (ctl->want_ready && kverbs_control_put(conn, &ready))
+		ctl->want_ready = false;
+	if (ctl->want_goodbye && kverbs_control_put(conn, &bye))
+		ctl->want_goodbye = false;
+}
+
 /**
  * kverbs_control_pump() - add what this room has to say to the chain
  * @conn: the connection
@@ -296,18 +309,14 @@ bool kverbs_control_put(struct kverbs_connection *conn, struct kverbs_msg *msg)
 void kverbs_control_pump(struct kverbs_connection *conn)
 {
 	struct kverbs_control *ctl = &conn->control;
-	struct kverbs_msg msg = { .type = KVERBS_MSG_READY };
 
-	if (ctl->want_ready && kverbs_control_put(conn, &msg))
-		ctl->want_ready = false;
+	if (unlikely(ctl->want_ready || ctl->want_goodbye))
+		control_pump_words(conn);
+	if (kverbs_credit_due(ctl->credit) && kverbs_qp_room(&conn->qp, KVERBS_SLOT_CONTROL)) {
+		struct kverbs_msg msg = { .type = KVERBS_MSG_CREDIT };
 
-	msg = (struct kverbs_msg) { .type = KVERBS_MSG_GOODBYE, .goodbye = ctl->goodbye };
-	if (ctl->want_goodbye && kverbs_control_put(conn, &msg))
-		ctl->want_goodbye = false;
-
-	msg = (struct kverbs_msg) { .type = KVERBS_MSG_CREDIT };
-	if (kverbs_credit_due(ctl->credit) && kverbs_qp_room(&conn->qp, KVERBS_SLOT_CONTROL))
 		kverbs_control_add(conn, &msg, &ctl->owner);
+	}
 }
 
 /**

@@ -15,8 +15,6 @@
 #include "ioctl_transfer.h"
 #include "work.h"
 
-#define KVERBS_FEW		4	/* items that need no memory of their own */
-
 /**
  * struct kverbs_resolved - the objects that an item names
  * @buf: the buffer, with a reference; NULL for none yet
@@ -326,7 +324,7 @@ static int kverbs_submit_and_take(struct kverbs_call *call, struct kverbs_connec
 int kverbs_ioctl_submit(struct kverbs_call *call)
 {
 	struct kverbs_submit *cmd = &call->cmd.submit;
-	struct kverbs_item few[KVERBS_FEW], *item = few;
+	struct kverbs_item single, *item = &single;
 	struct kverbs_connection *conn;
 	int ret;
 
@@ -336,10 +334,10 @@ int kverbs_ioctl_submit(struct kverbs_call *call)
 	conn = kverbs_call_connection(call, cmd->conn_id);
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
-	if (cmd->nr > KVERBS_FEW)
+	if (cmd->nr > 1)
 		item = kvmalloc_array(cmd->nr, sizeof(*item), GFP_KERNEL_ACCOUNT);
 	ret = item ? kverbs_submit_and_take(call, conn, item) : -ENOMEM;
-	if (item != few)
+	if (item != &single)
 		kvfree(item);
 	kverbs_connection_put(conn);
 	return ret;

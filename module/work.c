@@ -49,21 +49,33 @@ static void kverbs_work_add_transfers(struct kverbs_work *work)
 	}
 }
 
-/* Tell the peer how far its writes have come; each message covers all before. */
-static void kverbs_work_add_acks(struct kverbs_work *work)
+static void kverbs_work_add_delivered(struct kverbs_work *work)
 {
 	struct kverbs_msg msg = { .type = KVERBS_MSG_DELIVERED, .delivered = work->seen };
 
-	if (work->told < work->seen && kverbs_control_put(work->conn, &msg))
+	if (kverbs_control_put(work->conn, &msg))
 		work->told = work->seen;
+}
 
-	msg = (struct kverbs_msg) {
+static void kverbs_work_add_consumed(struct kverbs_work *work)
+{
+	struct kverbs_msg msg = {
 		.type = KVERBS_MSG_CONSUMED,
 		.consumed = work->consumed,
 		.persisted = work->persisted,
 	};
-	if (work->want_consumed && kverbs_control_put(work->conn, &msg))
+
+	if (kverbs_control_put(work->conn, &msg))
 		work->want_consumed = false;
+}
+
+/* Tell the peer how far its writes have come; each message covers all before. */
+static void kverbs_work_add_acks(struct kverbs_work *work)
+{
+	if (work->told < work->seen)
+		kverbs_work_add_delivered(work);
+	if (work->want_consumed)
+		kverbs_work_add_consumed(work);
 }
 
 /* Watch as long as anything is unfinished or on the device. */

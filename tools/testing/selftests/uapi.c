@@ -467,7 +467,9 @@ static void layout(void)
 	SIZE(kverbs_ack, 24);
 	CHECK_EQ(KVERBS_QUERY, 0xba80);
 	CHECK_EQ(KVERBS_ACK, 0xba8e);
+	SIZE(kverbs_uring_cmd, 16);
 	CHECK_EQ(KVERBS_BENCH, 0xba8f);
+	CHECK_EQ(KVERBS_URING_SUBMIT, 0xba90);
 }
 
 static const struct test tests[] = {

@@ -100,7 +100,7 @@ stage()
 	[ "$KV_KERNEL" != debug ] || small=1
 	{
 		echo "KV_ROLE=$role KV_PROVIDER=$lane_link KV_LANE=$lane"
-		echo "KV_SMALL=$small"
+		echo "KV_SMALL=$small KV_SEED=${KV_SEED-}"
 	} >"$dir/env"
 }
 
