@@ -64,6 +64,12 @@ struct stage {
 	struct source source[NODES];
 };
 
+/* Wait, as one who was never kicked. */
+static int wait_on(struct kverbs_event_queue *q, unsigned long timeout)
+{
+	return kverbs_event_wait(q, timeout, kverbs_event_kicks(q));
+}
+
 static int event_case_init(struct kunit *test)
 {
 	struct stage *st = kunit_kzalloc(test, sizeof(*st), GFP_KERNEL);
@@ -226,16 +232,16 @@ static void wait_at_once(struct kunit *test)
 {
 	struct stage *st = test->priv;
 
-	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, kverbs_event_wait(&st->q, 0));
-	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, kverbs_event_wait(&st->q, 1));
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, wait_on(&st->q, 0));
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, wait_on(&st->q, 1));
 	push(st, 0);
-	KUNIT_EXPECT_EQ(test, 0, kverbs_event_wait(&st->q, 0));
-	KUNIT_EXPECT_EQ(test, 0, kverbs_event_wait(&st->q, MAX_SCHEDULE_TIMEOUT));
+	KUNIT_EXPECT_EQ(test, 0, wait_on(&st->q, 0));
+	KUNIT_EXPECT_EQ(test, 0, wait_on(&st->q, MAX_SCHEDULE_TIMEOUT));
 	KUNIT_EXPECT_EQ(test, pop(st), 0);
-	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, kverbs_event_wait(&st->q, 0));
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, wait_on(&st->q, 0));
 	kverbs_event_close(&st->q);
-	KUNIT_EXPECT_EQ(test, -ENODEV, kverbs_event_wait(&st->q, 0));
-	KUNIT_EXPECT_EQ(test, -ENODEV, kverbs_event_wait(&st->q, MAX_SCHEDULE_TIMEOUT));
+	KUNIT_EXPECT_EQ(test, -ENODEV, wait_on(&st->q, 0));
+	KUNIT_EXPECT_EQ(test, -ENODEV, wait_on(&st->q, MAX_SCHEDULE_TIMEOUT));
 }
 
 /* A thread that waits for ever. */
@@ -251,7 +257,7 @@ static int sleep_on(void *data)
 	struct sleeper *s = data;
 
 	allow_signal(SIGINT);
-	s->ret = kverbs_event_wait(s->q, MAX_SCHEDULE_TIMEOUT);
+	s->ret = wait_on(s->q, MAX_SCHEDULE_TIMEOUT);
 	complete(&s->woken);
 	while (!kthread_should_stop())
 		schedule_timeout_interruptible(1);
@@ -341,12 +347,24 @@ static void push_from_softirq(struct kunit *test)
 		local_bh_disable();
 		push(st, round % NODES);
 		local_bh_enable();
-		KUNIT_EXPECT_EQ(test, 0, kverbs_event_wait(&st->q, LIMIT));
+		KUNIT_EXPECT_EQ(test, 0, wait_on(&st->q, LIMIT));
 		KUNIT_EXPECT_EQ(test, pop(st), round % NODES);
 	}
 }
 
+/* A kick ends a wait that began before it, and no later one. */
+static void kicked(struct kunit *test)
+{
+	struct stage *st = test->priv;
+	u32 kicks = kverbs_event_kicks(&st->q);
+
+	kverbs_event_kick(&st->q);
+	KUNIT_EXPECT_EQ(test, 0, kverbs_event_wait(&st->q, MAX_SCHEDULE_TIMEOUT, kicks));
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, wait_on(&st->q, 1));
+}
+
 static struct kunit_case event_cases[] = {
+	KUNIT_CASE(kicked),
 	KUNIT_CASE(order),
 	KUNIT_CASE(push_twice),
 	KUNIT_CASE(unpop),

@@ -117,7 +117,8 @@ static int wait_events(struct kverbs_context *ctx)
 	unsigned long until = jiffies + msecs_to_jiffies(PATIENCE_MS);
 
 	if (!kverbs_context_polls(ctx))
-		return kverbs_event_wait(&ctx->events, msecs_to_jiffies(PATIENCE_MS));
+		return kverbs_event_wait(&ctx->events, msecs_to_jiffies(PATIENCE_MS),
+					 kverbs_event_kicks(&ctx->events));
 	while (!kverbs_event_pending(&ctx->events)) {
 		if (time_after(jiffies, until))
 			return -ETIMEDOUT;

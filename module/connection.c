@@ -249,11 +249,12 @@ void kverbs_connection_tell(struct kverbs_connection *conn)
 {
 	bool dead;
 
+	/* What came early comes before its end. */
+	conn->ops->told(conn);
 	spin_lock_irq(&conn->lock);
 	conn->told = true;
 	dead = conn->state == KVERBS_CONN_DEAD;
 	spin_unlock_irq(&conn->lock);
-	conn->ops->told(conn);
 	if (dead)
 		kverbs_connection_push(conn);
 }

@@ -152,9 +152,22 @@ static int event_state(struct kverbs_event_queue *q)
 }
 
 /**
+ * kverbs_event_kicks() - what to tell kverbs_event_wait()
+ * @q: the queue
+ *
+ * Context: Any; before the caller looks at whatever a kick is about.
+ * Return: how often it was kicked.
+ */
+u32 kverbs_event_kicks(struct kverbs_event_queue *q)
+{
+	return READ_ONCE(q->kicks);
+}
+
+/**
  * kverbs_event_wait() - wait until there is something to pop
  * @q: the queue
  * @timeout: jiffies, MAX_SCHEDULE_TIMEOUT for ever
+ * @kicks: from kverbs_event_kicks(): a kick since then ends the wait
  *
  * Another thread may pop it first: pop says whether there is one.
  *
@@ -162,9 +175,8 @@ static int event_state(struct kverbs_event_queue *q)
  * Return: 0 when something is pending, or after a kick; -ETIMEDOUT; -EINTR when a
  * signal came; -ENODEV when the queue is closed.
  */
-int kverbs_event_wait(struct kverbs_event_queue *q, unsigned long timeout)
+int kverbs_event_wait(struct kverbs_event_queue *q, unsigned long timeout, u32 kicks)
 {
-	u32 kicks = READ_ONCE(q->kicks);
 	int state;
 	long left;
 

@@ -70,7 +70,8 @@ bool kverbs_event_push(struct kverbs_event_queue *q, struct kverbs_event_node *n
 struct kverbs_event_node *kverbs_event_pop(struct kverbs_event_queue *q);
 bool kverbs_event_unpop(struct kverbs_event_queue *q, struct kverbs_event_node *node);
 bool kverbs_event_pending(struct kverbs_event_queue *q);
-int kverbs_event_wait(struct kverbs_event_queue *q, unsigned long timeout);
+u32 kverbs_event_kicks(struct kverbs_event_queue *q);
+int kverbs_event_wait(struct kverbs_event_queue *q, unsigned long timeout, u32 kicks);
 void kverbs_event_kick(struct kverbs_event_queue *q);
 void kverbs_event_take(struct kverbs_event_node *node, struct kverbs_event *event);
 void kverbs_event_close(struct kverbs_event_queue *q);

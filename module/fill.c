@@ -7,6 +7,8 @@
  * write that the peer hears of goes into one chain with the DONE that follows it,
  * or is itself the immediate. A message and an atomic are one work request.
  */
+#include <linux/math64.h>
+
 #include "batch.h"
 #include "fill.h"
 #include "work.h"
@@ -115,7 +117,7 @@ static int fill_access(const struct kverbs_transfer *t)
 }
 
 /*
- * siw sends up to 76 registered bytes that lie across a page wrongly: it takes the
+ * siw sends a few registered bytes that lie across a page wrongly: it takes the
  * length of the second part for that of the first (siw_qp_tx.c, siw_try_1seg()).
  * A write's bytes are sent here, a read's at the peer, whose addresses agree with
  * the real ones within a page. So no small piece crosses one.
@@ -124,10 +126,14 @@ static u32 fill_registered_most(const struct kverbs_transfer *t)
 {
 	const struct kverbs_qp *qp = &fill_conn(t)->qp;
 	const struct kverbs_slice *s = &t->slice;
-	u32 most = min_t(u64, s->left, qp->locals.limits.max_bytes);
 	u64 at = t->op == KVERBS_OP_READ ? s->target->addr + s->offset :
 					   s->source->extent[s->extent].addr + s->skip;
+	u64 done;
+	u32 most;
 
+	/* As long as the piece would be: the key may end first. */
+	div64_u64_rem(s->target->lead + s->offset, s->target->span, &done);
+	most = min3(s->left, s->target->span - done, (u64)qp->locals.limits.max_bytes);
 	if (qp->dev->iwarp && most <= KVERBS_SMALL_PIECE)
 		most = min_t(u32, most, SZ_4K - (at & (SZ_4K - 1)));
 	return most;

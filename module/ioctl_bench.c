@@ -122,6 +122,23 @@ static int kverbs_run_batch(struct kverbs_run *run, u32 nr)
 	return ret;
 }
 
+/*
+ * A batch that has told of its end gives its reservation back in the same critical
+ * section: if there seems to be no room, wait for that.
+ */
+static u32 kverbs_run_reserve(struct kverbs_run *run, u32 nr)
+{
+	struct kverbs_context *ctx = run->conn->ctx;
+	u32 room = kverbs_context_reserve(ctx, nr);
+
+	if (room == nr)
+		return room;
+	kverbs_context_unreserve(ctx, room);
+	spin_lock_bh(&run->conn->qp.lock);
+	spin_unlock_bh(&run->conn->qp.lock);
+	return kverbs_context_reserve(ctx, nr);
+}
+
 static int kverbs_run_submit(struct kverbs_run *run, u64 first, u32 nr)
 {
 	u32 room;
@@ -131,7 +148,7 @@ static int kverbs_run_submit(struct kverbs_run *run, u64 first, u32 nr)
 	ret = kverbs_connection_hold(run->conn, KVERBS_CONN_UP);
 	if (ret)
 		return ret;
-	room = kverbs_context_reserve(run->conn->ctx, nr);
+	room = kverbs_run_reserve(run, nr);
 	ret = room == nr ? kverbs_run_batch(run, nr) : -EAGAIN;
 	if (room < nr)
 		kverbs_context_unreserve(run->conn->ctx, room);

@@ -242,10 +242,12 @@ static int kverbs_take_events(struct kverbs_context *ctx, const struct kverbs_ta
  */
 static int kverbs_take_sleep(struct kverbs_context *ctx, unsigned long until, bool forever)
 {
+	u32 kicks = kverbs_event_kicks(&ctx->events);
+
 	if (!kverbs_context_polls(ctx))
 		return kverbs_event_wait(&ctx->events,
 					 forever ? MAX_SCHEDULE_TIMEOUT :
-						   max_t(long, until - jiffies, 0));
+						   max_t(long, until - jiffies, 0), kicks);
 	while (kverbs_context_polls(ctx) && !kverbs_event_pending(&ctx->events)) {
 		if (signal_pending(current))
 			return -EINTR;

@@ -2,14 +2,15 @@
 /*
  * kverbs: an in-kernel RDMA client.
  *
- * Moves data by RDMA, above all by RC RDMA Write, for processes that hold /dev/kverbs, with the
- * kernel's own verbs and rdma_cm. The floors of the house, ground first:
+ * Moves data by RDMA, above all by RC RDMA Write, for processes that hold
+ * /dev/kverbs, with the kernel's own verbs and rdma_cm. The floors of the house,
+ * ground first:
  *
  *	ground	wire slice slots credit event context trace
  *	device	device memory mr qp
  *	link	connection cm control
  *	work	region batch transfer fill work
- *	face	chardev ioctl_* debugfs
+ *	face	chardev ioctl_* uring debugfs
  *
  * No include points upward.
  */

@@ -77,15 +77,22 @@ static void kverbs_uring_tell(struct io_uring_cmd *cmd, unsigned int issue_flags
 {
 	struct kverbs_uring uring = *kverbs_uring(cmd);
 	struct kverbs_batch *batch = uring.batch;
+	int res = batch->code ? -(int)batch->code : (int)batch->reached;
 
 	if (uring.limit)
 		cancel_delayed_work_sync(&uring.limit->look);
 	kfree(uring.limit);
-	kverbs_uring_done(cmd, batch->code ? -(int)batch->code : (int)batch->reached,
-			  issue_flags);
-	/* Until then it could have been asked to end. */
+	/*
+	 * Until it is done it may be asked to end, where it can be. Where it cannot,
+	 * nothing of ours comes after it: the file goes with it, and the module with
+	 * the file.
+	 */
+	if (KVERBS_URING_CANCEL)
+		kverbs_uring_done(cmd, res, issue_flags);
 	kverbs_batch_put(batch);
 	kverbs_connection_put(uring.conn);
+	if (!KVERBS_URING_CANCEL)
+		kverbs_uring_done(cmd, res, issue_flags);
 }
 
 KVERBS_URING_TASK_WORK(kverbs_uring_tell_in_task, kverbs_uring_tell)
@@ -150,11 +157,15 @@ static bool kverbs_uring_waits(const struct kverbs_batch *batch)
 	return batch->left && (!t->wrs || t->slice.left);
 }
 
-/* Is nothing on the device, for so long? Then it is the peer who is waited for. */
-static bool kverbs_uring_stalled(const struct kverbs_connection *conn)
+/*
+ * Is no data on the device, and has nothing got on for so long? Then it is the peer
+ * who is waited for. What we answer the peer meanwhile does not count.
+ */
+static bool kverbs_uring_stalled(struct kverbs_connection *conn)
 {
-	return !kverbs_slots_outstanding(&conn->qp.slots) &&
-	       time_after(jiffies, conn->qp.last_progress + kverbs_uring_bound(conn));
+	return !conn->qp.slots.used[KVERBS_SLOT_DATA] &&
+	       time_after(jiffies, kverbs_conn_work(conn)->last_fill +
+				   kverbs_uring_bound(conn));
 }
 
 static void kverbs_uring_look(struct work_struct *work)
@@ -180,6 +191,7 @@ static void kverbs_uring_look(struct work_struct *work)
 static void kverbs_uring_set_limit(struct kverbs_connection *conn, struct kverbs_batch *batch)
 {
 	struct kverbs_uring_limit *limit;
+	bool let_go = false;
 
 	spin_lock_bh(&conn->qp.lock);
 	if (!kverbs_uring_waits(batch))
@@ -187,6 +199,7 @@ static void kverbs_uring_set_limit(struct kverbs_connection *conn, struct kverbs
 	limit = kmalloc(sizeof(*limit), GFP_ATOMIC | __GFP_ACCOUNT);
 	if (!limit) {
 		kverbs_uring_let_go(&batch->transfer[0], ENOMEM);
+		let_go = true;
 		goto out;
 	}
 	limit->batch = batch;
@@ -196,6 +209,9 @@ static void kverbs_uring_set_limit(struct kverbs_connection *conn, struct kverbs
 	schedule_delayed_work(&limit->look, kverbs_uring_bound(conn));
 out:
 	spin_unlock_bh(&conn->qp.lock);
+	/* Others may have stood behind it. */
+	if (let_go)
+		conn->ops->pump(conn);
 }
 
 /* The item may end, and its command be gone, before this returns. */

@@ -42,11 +42,13 @@ void kverbs_work_advance(struct kverbs_work *work, u64 now)
 
 static void kverbs_work_add_transfers(struct kverbs_work *work)
 {
-	while (work->unposted != &work->fifo) {
-		if (!kverbs_fill(list_entry(work->unposted, struct kverbs_transfer, list)))
-			return;
+	u32 before = work->conn->qp.nr_chain;
+
+	while (work->unposted != &work->fifo &&
+	       kverbs_fill(list_entry(work->unposted, struct kverbs_transfer, list)))
 		work->unposted = work->unposted->next;
-	}
+	if (work->conn->qp.nr_chain != before)
+		work->last_fill = jiffies;
 }
 
 static void kverbs_work_add_delivered(struct kverbs_work *work)

@@ -34,6 +34,7 @@ struct kverbs_batch;
  * @draining: accepts nothing more, but finishes what it has
  * @fifo: transfers short of COMPLETED
  * @unposted: in @fifo, the first that is not wholly posted; @fifo itself if all are
+ * @last_fill: jiffies when one of @fifo last got on
  * @await: transfers that are COMPLETED, by the moment they wait for
  * @unfinished: transfers without a final event
  * @incomplete: transfers short of COMPLETED
@@ -64,6 +65,7 @@ struct kverbs_work {
 	bool draining;
 	struct list_head fifo;
 	struct list_head *unposted;
+	unsigned long last_fill;
 	struct list_head await[KVERBS_MOMENTS];
 	u32 unfinished;
 	u32 incomplete;

@@ -544,6 +544,32 @@ static void pairwise(void)
 	note("%u pairs in %u rows", all, rows);
 }
 
+/*
+ * Where a key ends, so does a piece: through registrations, short ones with a page's
+ * end in their source.
+ */
+static void registered_at_a_key(void)
+{
+	const struct kverbs_conn_attr attr = { .depth = 16, .flags = KVERBS_CONN_REG };
+	const __u64 key = 1024 * KIB, length = 200;
+	struct link l = link_with(&attr);
+	struct field f = field_as(&l, l.ca, l.cb, key + 4096, 0, RIGHTS);
+	__u32 step = amount(3, 11, 17), buf, before, skew;
+	__u8 *mem = source(l.a, 3 * 4096, 0, 77, &buf);
+
+	for (before = 1; before < 80; before += step)
+		for (skew = 1; skew < 80; skew += step) {
+			fill(mem, 3 * 4096, before * 100 + skew);
+			PUT(&l, buf, 4096 - skew, f.region, key - before, length);
+			field_expect(&f, key - before, mem + 4096 - skew, length);
+			if (memcmp(f.mem + f.guard + key - 4096, f.want + f.guard + key - 4096,
+				   8192))
+				FIELD_CHECK(&f);
+		}
+	FIELD_CHECK(&f);
+	link_close(&l);
+}
+
 static const struct test tests[] = {
 	{ "writes_around_the_ceiling", writes_around_the_ceiling },
 	{ "reads_around_the_ceiling", reads_around_the_ceiling },
@@ -551,6 +577,7 @@ static const struct test tests[] = {
 	{ "writes_around_the_packet", writes_around_the_packet },
 	{ "reads_around_the_packet", reads_around_the_packet },
 	{ "ceilings", ceilings },
+	{ "registered_at_a_key", registered_at_a_key },
 	{ "to_the_end", to_the_end },
 	{ "pairwise", pairwise },
 };
