@@ -17,7 +17,7 @@
 #include "ioctl_transfer.h"
 #include "work.h"
 
-#define KVERBS_MAX_SAMPLES	(1U << 20)
+#define KVERBS_MAX_SAMPLES	1048576
 
 /**
  * struct kverbs_run - a BENCH in progress

@@ -311,8 +311,10 @@ static int kverbs_submit_and_take(struct kverbs_call *call, struct kverbs_connec
 	if (ret)
 		return ret;
 	/* The work is accepted: whatever keeps events from being taken is no error. */
-	if (!cmd->take.nr || kverbs_take(call->ctx, &cmd->take, cmd->flags))
-		cmd->take.nr = cmd->take.data_length = 0;
+	if (!cmd->take.nr || kverbs_take(call->ctx, &cmd->take, cmd->flags)) {
+		cmd->take.nr = 0;
+		cmd->take.data_length = 0;
+	}
 	return kverbs_reply(call);
 }
 

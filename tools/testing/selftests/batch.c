@@ -149,7 +149,7 @@ static void scattered_in_pieces(void)
 	struct kverbs_conn_attr attr = { .depth = 32, .wr_ceiling = 4000,
 					 .poll = KVERBS_POLL_WORKQUEUE };
 
-	scattered_with(&attr, slow() ? amount(MOST, MOST / 4, MOST / 4) : MOST);
+	scattered_with(&attr, slow() ? amount(MOST, MOST / 4, MOST / 16) : MOST);
 }
 
 /* The same without the flag: one event each, in order. */

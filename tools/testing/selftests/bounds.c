@@ -109,7 +109,7 @@ static void product_run(const struct product *p, const struct kverbs_conn_attr *
 /* As many combinations as the kernel at hand does in some seconds. */
 static __u32 most_combinations(void)
 {
-	return slow() ? amount(1500, 400, 400) : amount(6000, 6000, 600);
+	return slow() ? amount(1500, 400, 60) : amount(6000, 6000, 600);
 }
 
 #define CEILING	192ULL

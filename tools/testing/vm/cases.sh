@@ -32,7 +32,7 @@ lane_row()
 	row=$(awk -v lane="$1" '$1 == lane' "$TOP/tools/testing/lanes")
 	[ -n "$row" ] || die "no lane '$1'; there are:" "$(all_lanes | xargs)"
 	read -r lane lane_kernel lane_link lane_guests lane_minutes lane_limit \
-		lane_suites <<<"$row"
+		lane_counts lane_suites <<<"$row"
 }
 
 is_program() { [ -f "$1" ] && [ -x "$1" ]; }

@@ -96,8 +96,7 @@ stage()
 			# shellcheck disable=SC2053 # a pattern
 			[[ $lane != $glob ]] || echo "$expression"
 		done >"$dir/known-splats"
-	# The deep lane is some ten times slower than the others: small counts.
-	[ "$KV_KERNEL" != debug ] || small=1
+	[ "${lane_counts-}" != small ] || small=1
 	{
 		echo "KV_ROLE=$role KV_PROVIDER=$lane_link KV_LANE=$lane"
 		echo "KV_SMALL=$small KV_SEED=${KV_SEED-}"
