@@ -152,15 +152,22 @@ static void scattered_in_pieces(void)
 	scattered_with(&attr, slow() ? amount(MOST, MOST / 4, MOST / 16) : MOST);
 }
 
+/* All that one call takes, or less where each takes its time. */
+static __u32 many_items(void)
+{
+	return slow() ? amount(MOST, MOST / 4, MOST / 8) : MOST;
+}
+
 /* The same without the flag: one event each, in order. */
 static void one_event_each(void)
 {
+	const __u32 all = many_items();
 	__u32 i, nr, done = 0;
 	struct scatter s;
 
-	scatter_up(&s, NULL, MOST, KVERBS_COMPLETED);
-	CHECK_EQ(CHECK_OK(kverbs_submit(s.l.a, s.l.ca, items, MOST)), MOST);
-	while (done < MOST) {
+	scatter_up(&s, NULL, all, KVERBS_COMPLETED);
+	CHECK_EQ(CHECK_OK(kverbs_submit(s.l.a, s.l.ca, items, all)), all);
+	while (done < all) {
 		nr = CHECK_OK(kverbs_wait(s.l.a, events, MOST, patience_ms(), 0));
 		for (i = 0; i < nr; i++, done++) {
 			CHECK_EQ(events[i].kind, KVERBS_EVENT_FINAL);
@@ -179,28 +186,29 @@ static void one_event_each(void)
 /* Small writes: few doorbells for many of them. */
 static void few_posts(void)
 {
+	const __u32 all = many_items();
 	struct link l = link_up();
-	struct field f = field_of(&l, MOST * 64, 0);
+	struct field f = field_of(&l, all * 64, 0);
 	struct kverbs_conn_query query;
 	struct kverbs_event event;
 	__u32 buf, i;
 	__u8 *mem;
 
-	mem = source(l.a, MOST * 64, 0, 2, &buf);
-	for (i = 0; i < MOST; i++) {
-		items[i] = item(buf, i * 64, f.region, (MOST - 1 - i) * 64, 64, KVERBS_COMPLETED);
-		field_expect(&f, (MOST - 1 - i) * 64, mem + i * 64, 64);
+	mem = source(l.a, all * 64, 0, 2, &buf);
+	for (i = 0; i < all; i++) {
+		items[i] = item(buf, i * 64, f.region, (all - 1 - i) * 64, 64, KVERBS_COMPLETED);
+		field_expect(&f, (all - 1 - i) * 64, mem + i * 64, 64);
 	}
-	submit_batch(&l, MOST, 1);
+	submit_batch(&l, all, 1);
 	event = patient_event(&l);
-	batch_check(&event, l.ca, MOST, MOST * 64, 1, KVERBS_COMPLETED);
+	batch_check(&event, l.ca, all, all * 64, 1, KVERBS_COMPLETED);
 	query = conn_query(l.a, l.ca);
-	note("%u items: %llu work requests in %llu posts, %llu signaled", MOST,
+	note("%u items: %llu work requests in %llu posts, %llu signaled", all,
 	     query.counters.wrs, query.counters.posts, query.counters.signaled);
-	CHECK(query.counters.wrs >= MOST);
+	CHECK(query.counters.wrs >= all);
 	/* Where each work request is signaled, each makes room for one. */
-	CHECK(query.counters.posts <= (on_siw() ? query.counters.wrs : MOST / 8 + 64));
-	PUT(&l, buf, 0, f.region, (MOST - 1) * 64, 64);
+	CHECK(query.counters.posts <= (on_siw() ? query.counters.wrs : all / 8 + 64));
+	PUT(&l, buf, 0, f.region, (all - 1) * 64, 64);
 	FIELD_CHECK(&f);
 	link_close(&l);
 }
