@@ -494,7 +494,8 @@ int kverbs_transfer_init(struct kverbs_batch *batch, const struct kverbs_item *i
 	t->operand = item->operand;
 	t->compare = item->compare;
 	t->timeout_ms = item->timeout_ms;
-	t->error.code = 0;
+	/* Whole: an event tells all of it. */
+	memset(&t->error, 0, sizeof(t->error));
 	ret = kverbs_transfer_memory(t, buf, map, remote);
 	if (ret)
 		kverbs_transfer_release(t);

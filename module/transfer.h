@@ -59,7 +59,7 @@ struct kverbs_copy {
  * @deadline: jiffies, once COMPLETED and with a time-out; not of an atomic
  * @stamps: when each moment from COMPLETED to @reached was reached; POSTED is the
  *	batch's
- * @error: why it failed, if @error.code says that it did
+ * @error: why it failed; all zero if it did not
  * @node: its final event, once there is one
  */
 struct kverbs_transfer {

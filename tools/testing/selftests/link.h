@@ -126,6 +126,10 @@ static inline struct kverbs_event next_final(int fd, const char *file, int line)
 			event.user_data, result_name(-(long)event.status),
 			kverbs_step_name(event.step), kverbs_wc_status_name(event.wc_status),
 			kverbs_moment_name(event.reached));
+	/* Where nothing failed, nothing is said of it: no memory of others' either. */
+	if (event.step || event.wc_status || event.vendor_err)
+		fail_at(file, line, "a success tells of step %u, status %u, vendor %u",
+			event.step, event.wc_status, event.vendor_err);
 	return event;
 }
 
